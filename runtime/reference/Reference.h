@@ -1,0 +1,109 @@
+//===- Reference.h - CPU evaluation of a bundle's graph ---------*- C++ -*-===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reference evaluator: inputs for a graph, its evaluation on the CPU in
+// three ways, and the comparison of a device's outputs with it. It shares no
+// code with the compiler.
+//===----------------------------------------------------------------------===//
+#ifndef BACKFUSE_REFERENCE_REFERENCE_H
+#define BACKFUSE_REFERENCE_REFERENCE_H
+
+#include "bundle_generated.h" // flatc's output for runtime/bundle.fbs
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace backfuse::reference {
+
+/// A dense row-major tensor in host memory; rank 0 is a scalar.
+struct Tensor {
+  bundle::DType dtype = bundle::DType::F32;
+  std::vector<int64_t> shape;
+  /// The elements in their storage type (F32 4 bytes, BF16 and F16 2, I1 1).
+  std::vector<unsigned char> bytes;
+
+  int64_t numElements() const;
+  /// Element `i` in row-major order, widened to f64.
+  double at(int64_t i) const;
+  /// Rounds `value` to the dtype (to nearest even) and stores it.
+  void set(int64_t i, double value);
+};
+
+/// Values of the graph's variable dimensions and scalar parameters, by name.
+struct Problem {
+  std::map<std::string, int64_t> dims;
+  std::map<std::string, double> params;
+  /// One tensor for each graph input, in the graph's order.
+  std::vector<Tensor> inputs;
+};
+
+/// A sentence for people; empty means success.
+using Error = std::string;
+
+/// Random: standard normal; a tensor named *weight* or *_proj is divided by the
+/// square root of its last extent. Exact: small integers in operands of
+/// products, and points at which elementary functions and their derivatives are
+/// exact elsewhere, such that every accumulation of the graph is exact in any
+/// order; fails with a reason if the graph has no such points.
+enum class Inputs { Random, Exact };
+Error makeInputs(const bundle::Graph &graph, Inputs kind, uint64_t seed,
+                 Problem &problem);
+
+/// Eager: each op computed in f32 and rounded to its type. Exact: f64, no
+/// rounding. Declared: eager, with each product's operands rounded as
+/// `products` says.
+enum class Mode { Eager, Exact, Declared };
+
+struct Evaluation {
+  /// One tensor for each graph output, in the graph's order. In Exact mode they
+  /// are not rounded: `exact` then holds the f64 values.
+  std::vector<Tensor> outputs;
+  std::vector<std::vector<double>> exact;
+  /// With bounds: for each output element the largest error that the numerics
+  /// contract allows a device (accumulation bound, function accuracy, and what
+  /// roundings make of them).
+  std::vector<std::vector<double>> bounds;
+};
+
+struct EvaluateOptions {
+  Mode mode = Mode::Eager;
+  /// Needed for Declared: the routes of the variant that was run.
+  const flatbuffers::Vector<flatbuffers::Offset<bundle::Product>> *products =
+      nullptr;
+  bool bounds = false;
+  int threads = 0; // 0: all cores
+};
+Error evaluate(const bundle::Graph &graph, const Problem &problem,
+               const EvaluateOptions &options, Evaluation &result);
+
+/// How many elements of `actual` agree with `expected`.
+struct Comparison {
+  int64_t elements = 0;
+  int64_t mismatches = 0; // outside the tolerance, NaN and Inf among them
+  int64_t nonFinite = 0;  // NaN or Inf where the expected value is finite
+  double maxError = 0;    // largest absolute error
+  int64_t worst = -1;     // its row-major index
+  double matched() const {
+    return elements ? 1.0 - double(mismatches) / double(elements) : 1.0;
+  }
+};
+/// |actual - expected| <= atol + rtol * |expected|, element by element.
+Comparison compareTolerance(const Tensor &actual, const Tensor &expected,
+                            double atol, double rtol);
+/// The same against unrounded f64 values.
+Comparison compareTolerance(const Tensor &actual,
+                            const std::vector<double> &expected, double atol,
+                            double rtol);
+/// |actual - expected| <= bounds[i].
+Comparison compareBounds(const Tensor &actual, const Tensor &expected,
+                         const std::vector<double> &bounds);
+/// Every bit (two NaNs are equal).
+Comparison compareBits(const Tensor &actual, const Tensor &expected);
+
+} // namespace backfuse::reference
+
+#endif // BACKFUSE_REFERENCE_REFERENCE_H
