@@ -1,0 +1,352 @@
+//===- TileOps.td - Operations of the tile dialect ---------*- tablegen -*-===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef BACKFUSE_DIALECTS_TILE_TILEOPS
+#define BACKFUSE_DIALECTS_TILE_TILEOPS
+
+include "dialects/Tile/IR/TileTypes.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+
+class Tile_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<Tile_Dialect, opMnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Kernel, spaces, rings
+//===----------------------------------------------------------------------===//
+
+def Tile_KernelOp : Tile_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
+    NoTerminator]> {
+  let summary = "a persistent kernel";
+  let description = [{
+    Holds constants, spaces, pools, rings, accumulators and then tasks. Each
+    argument has a `#tile.bind` that says what the launch plan passes for it.
+
+    (C1) There is one binding for each argument, and it fits the argument's
+         type: `input`, `output` and `temporary` bind tensors, `workspace` a
+         `!tile.workspace`, `extent` an index, `param` an f32, `tag` an i64.
+    (C2) There is one task of each kind but `sum`, which is optional.
+    (C3) Each task walks the same spaces in the same order.
+    (C4) For each space and pool, the entries that `load` produces are those
+         that `multiply` and then `drain` consume: same rings, same order, same
+         trip counts; `sum`, where present, consumes the same entries.
+    (C5) The slots of all pools fit into shared memory (checked by the target's
+         conversion) and each ring's buffers into a slot of its pool.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$bindings);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    BindAttr getBinding(unsigned i) {
+      return ::llvm::cast<BindAttr>(getBindings()[i]);
+    }
+  }];
+}
+
+def Tile_SpaceOp : Tile_Op<"space", [Pure]> {
+  let summary = "an iteration space and how it is cut into units";
+  let description = [{
+    ceil(m / tile[0]) * ceil(n / tile[1]) tiles; the ceil(k / tile[2]) steps of a
+    tile are cut into `splits` parts of nearly equal length (never more parts
+    than steps). `cost` is what a unit costs beside its steps, in steps; the
+    deal of units to CTAs balances by it.
+
+    ```mlir
+    %s = tile.space %m, %n, %k tile [128, 256, 64] splits %one cost 14
+    ```
+    (C1) Tile extents are positive.
+  }];
+  let arguments = (ins Index:$m, Index:$n, Index:$k, DenseI64ArrayAttr:$tile,
+                       Index:$splits, I64Attr:$cost);
+  let results = (outs Tile_Space:$result);
+  let assemblyFormat = "$m `,` $n `,` $k `tile` $tile `splits` $splits `cost` $cost attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_PoolOp : Tile_Op<"pool"> {
+  let summary = "slots of shared memory that rings take in turn";
+  let description = [{
+    ```mlir
+    %p = tile.pool 4 x 49152
+    ```
+    (C1) At least two slots, of a positive multiple of 1024 bytes.
+  }];
+  let arguments = (ins I64Attr:$slots, I64Attr:$slotBytes);
+  let results = (outs Tile_Pool:$result);
+  let assemblyFormat = "$slots `x` $slotBytes attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_RingOp : Tile_Op<"ring"> {
+  let summary = "a sequence of entries in the slots of a pool";
+  let description = [{
+    Rings of one pool share its slots: entry after entry of whichever ring comes
+    next in the load task.
+
+    ```mlir
+    %r = tile.ring %p : <<128x64xbf16>, <64x256xbf16>>
+    ```
+    (C1) The buffers fit into a slot. An empty list is a slot that nothing is
+         copied into (staging for results).
+  }];
+  let arguments = (ins Tile_Pool:$pool);
+  let results = (outs Tile_Ring:$result);
+  let assemblyFormat = "$pool attr-dict `:` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+def Tile_AccumulatorsOp : Tile_Op<"accumulators"> {
+  let summary = "the accumulators of a space";
+  let description = [{
+    `count` of them: how many units may be between multiply and drain.
+
+    ```mlir
+    %a = tile.accumulators 1 : !tile.accumulator<128x256>
+    ```
+  }];
+  let arguments = (ins I64Attr:$count);
+  let results = (outs Tile_Accumulator:$result);
+  let assemblyFormat = "$count attr-dict `:` qualified(type($result))";
+}
+
+def Tile_TaskOp : Tile_Op<"task", [SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "one of the tasks that run side by side in a CTA";
+  let description = [{
+    Holds one `tile.for_each_unit`; the sum task may hold `tile.finish_sum` ops
+    after it.
+  }];
+  let arguments = (ins Tile_TaskKindAttr:$kind);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$kind $body attr-dict";
+}
+
+def Tile_ForEachUnitOp : Tile_Op<"for_each_unit", [NoTerminator]> {
+  let summary = "walks the units dealt to this CTA";
+  let description = [{
+    One region per space. Its arguments: first row and first column of the tile,
+    first k and number of steps of the unit, the number of its split, and
+    whether it is the last split of its tile.
+
+    Units are dealt space by space, tiles before splits, to the CTA with the
+    least cost so far; a CTA runs its units in that order, so that a unit only
+    ever waits for units dealt before it.
+
+    (C1) One region per space, with arguments (index, index, index, index,
+         index, i1).
+  }];
+  let arguments = (ins Variadic<Tile_Space>:$spaces);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$bodies);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Load task
+//===----------------------------------------------------------------------===//
+
+def Tile_AcquireOp : Tile_Op<"acquire"> {
+  let summary = "waits until the next slot of a ring is free";
+  let arguments = (ins Tile_Ring:$ring);
+  let results = (outs Tile_Slot:$result);
+  let assemblyFormat = "$ring attr-dict `:` qualified(type($ring))";
+}
+
+def Tile_CopyOp : Tile_Op<"copy"> {
+  let summary = "copies a box of a tensor into a buffer of a slot";
+  let description = [{
+    Elements outside the tensor are filled with zeros. The copy is complete when
+    a consumer's wait for the entry returns.
+
+    (C1) The buffer exists and has the tensor's element type.
+  }];
+  let arguments = (ins Tile_Tensor:$tensor, Index:$row, Index:$col,
+                       Tile_Slot:$slot, I64Attr:$buffer);
+  let assemblyFormat = [{
+    $tensor `[` $row `,` $col `]` `to` $slot `[` $buffer `]` attr-dict `:` qualified(type($tensor))
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_CommitOp : Tile_Op<"commit"> {
+  let summary = "hands an entry to its consumers once its copies are complete";
+  let arguments = (ins Tile_Slot:$slot);
+  let assemblyFormat = "$slot attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Multiply task
+//===----------------------------------------------------------------------===//
+
+def Tile_MultiplyOp : Tile_Op<"multiply"> {
+  let summary = "adds up the products of a unit's steps";
+  let description = [{
+    Consumes `steps` entries of the ring: accumulator = sum of A * B, A being
+    buffer 0 of each entry, B buffer 1; with `accumulate`, added to what is
+    there. An entry is released when its product has read it.
+
+    (C1) A is tile M x step K (`k_major`: rows are m) or its transpose, B is
+         step K x tile N (`mn_major`: rows are k) or its transpose, and the
+         accumulator is tile M x tile N.
+    (C2) Both operands have one 16-bit element type.
+  }];
+  let arguments = (ins Tile_Ring:$ring, Index:$steps, Tile_Accumulator:$accumulator,
+                       Tile_MajorAttr:$aMajor, Tile_MajorAttr:$bMajor,
+                       UnitAttr:$accumulate);
+  let assemblyFormat = [{
+    $ring `steps` $steps `into` $accumulator `a` $aMajor `b` $bMajor
+    (`accumulate` $accumulate^)? attr-dict `:` qualified(type($ring)) `,` qualified(type($accumulator))
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Drain task
+//===----------------------------------------------------------------------===//
+
+def Tile_CombineSplitsOp : Tile_Op<"combine_splits"> {
+  let summary = "joins the splits of a tile";
+  let description = [{
+    A unit that is not the last split of its tile writes its accumulator to
+    `partials` and then sets its flag to `tag`. The last one waits for the flags
+    of the others, adds their partials to its own in the order of the splits,
+    and clears the flags.
+  }];
+  let arguments = (ins Tile_Accumulator:$accumulator, Index:$split, Index:$splits,
+                       Tile_Workspace:$partials, Tile_Workspace:$flags, I64:$tag);
+  let assemblyFormat = [{
+    $accumulator `split` $split `of` $splits `partials` $partials `flags` $flags
+    `tag` $tag attr-dict `:` qualified(type($accumulator))
+  }];
+}
+
+def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
+  let summary = "turns the accumulators of a tile into results";
+  let description = [{
+    Consumes ceil(tile N / 64) * (tile M / entryRows) entries of `ring`, column
+    block by column block, each of `slotsPerEntry` slots. An entry holds boxes of
+    `entryRows` x 64 elements: those that the load task copied, and those that
+    results are staged in; a result may take the place of an operand of the same
+    element type that is not needed any more. `operandBuffers` and `storeBuffers`
+    number them through all slots of the entry.
+
+    The region gets, for one element of the space, the accumulators as f32 and
+    the elements of its operands (in the order of `elementKinds`), and yields
+    one value for each `yieldKinds`: `store` goes to the next of `stores`,
+    `sum_m` is added up, in f32, over the rows below `rows`, into one row of
+    `partials` for each 64 rows of the space; a flag of `flags` is set to `tag`
+    for each 64 columns of it.
+
+    (C1) Region arguments are one f32 for each accumulator, then the elements.
+    (C2) `elementKinds` counts the operands: those of kind `slot` are numbered
+         by `operandBuffers`, `row` and `column` are taken from `vectors`,
+         `scalar` from `scalars`.
+    (C3) `yieldKinds` counts the yields: `store` as many as `stores` and
+         `storeBuffers`, of the tensor's element type; `sum_m` as many as
+         `partials` and `flags`, of type f32.
+    (C4) A ring is present if anything goes through slots.
+  }];
+  let arguments = (ins Variadic<Tile_Accumulator>:$accumulators,
+                       Index:$row, Index:$col, Index:$rows,
+                       Optional<Tile_Ring>:$ring,
+                       Variadic<Tile_Tensor>:$vectors, Variadic<F32>:$scalars,
+                       Variadic<Tile_Tensor>:$stores,
+                       Variadic<Tile_Workspace>:$partials,
+                       Variadic<Tile_Workspace>:$flags,
+                       Optional<I64>:$tag,
+                       I64Attr:$entryRows, I64Attr:$slotsPerEntry,
+                       TypedArrayAttrBase<Tile_ElementKindAttr, "element kinds">:$elementKinds,
+                       DenseI64ArrayAttr:$operandBuffers,
+                       TypedArrayAttrBase<Tile_YieldKindAttr, "yield kinds">:$yieldKinds,
+                       DenseI64ArrayAttr:$storeBuffers);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $accumulators `)` `at` `[` $row `,` $col `]` `rows` $rows
+    (`via` $ring^)? (`vectors` `(` $vectors^ `)`)? (`scalars` `(` $scalars^ `)`)?
+    (`stores` `(` $stores^ `)`)?
+    (`partials` `(` $partials^ `)` `flags` `(` $flags `)` `tag` $tag)?
+    attr-dict-with-keyword $body `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// How many entries the op consumes.
+    int64_t numEntries();
+    /// The boxes of one entry, of all its slots.
+    static constexpr int64_t entryCols = 64;
+  }];
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["DrainOp"]>]> {
+  let summary = "yields the values of a drain's region";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+  let builders = [OpBuilder<(ins), [{}]>];
+}
+
+def Tile_ApproxOp : Tile_Op<"approx", [Pure, SameOperandsAndResultType]> {
+  let summary = "a function as the special function unit evaluates it";
+  let description = [{
+    What elementary functions are made of; the errors stand at the kinds
+    (PTX ISA, ex2, lg2, rcp, rsqrt, tanh with .approx).
+
+    ```mlir
+    %y = tile.approx ex2 %x : f32
+    ```
+  }];
+  let arguments = (ins Tile_ApproxKindAttr:$kind, F32:$x);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$kind $x attr-dict `:` type($x)";
+}
+
+//===----------------------------------------------------------------------===//
+// Sum task
+//===----------------------------------------------------------------------===//
+
+def Tile_SumOperandOp : Tile_Op<"sum_operand"> {
+  let summary = "adds up columns of an operand as it passes";
+  let description = [{
+    Consumes `steps` entries of the ring and adds up, in f32, the rows of
+    buffer `buffer` in those whose number is `contributor` modulo
+    `contributors`; units with a contributor number below `contributors` write
+    one row of `partials` (row `line`, from column `col`) and set a flag for
+    each 64 columns.
+  }];
+  let arguments = (ins Tile_Ring:$ring, I64Attr:$buffer, Index:$steps,
+                       Index:$contributor, Index:$contributors, Index:$line,
+                       Index:$col, Index:$cols,
+                       Tile_Workspace:$partials, Tile_Workspace:$flags, I64:$tag);
+  let assemblyFormat = [{
+    $ring `[` $buffer `]` `steps` $steps `contributor` $contributor `of` $contributors
+    `line` $line `at` $col `of` $cols `partials` $partials `flags` $flags `tag` $tag
+    attr-dict `:` qualified(type($ring))
+  }];
+}
+
+def Tile_SkipOp : Tile_Op<"skip"> {
+  let summary = "lets entries of a ring pass";
+  let arguments = (ins Tile_Ring:$ring, Index:$entries);
+  let assemblyFormat = "$ring `entries` $entries attr-dict `:` qualified(type($ring))";
+}
+
+def Tile_FinishSumOp : Tile_Op<"finish_sum"> {
+  let summary = "adds partial sums in a fixed order";
+  let description = [{
+    For each 64 columns, by one CTA: waits until the flags of all `lines` are
+    `tag`, adds the lines of `partials` in order, rounds once to the element
+    type of `result`, stores, and clears the flags.
+  }];
+  let arguments = (ins Tile_Workspace:$partials, Tile_Workspace:$flags, I64:$tag,
+                       Index:$lines, Tile_Tensor:$result);
+  let assemblyFormat = [{
+    $partials `flags` $flags `tag` $tag `lines` $lines `into` $result attr-dict
+    `:` qualified(type($result))
+  }];
+}
+
+#endif // BACKFUSE_DIALECTS_TILE_TILEOPS

@@ -1,0 +1,391 @@
+//===- TileVerifiers.cpp - Verifiers of the tile dialect's operations -----===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/IR/TileOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace backfuse::tile;
+
+//===----------------------------------------------------------------------===//
+// What a task does to the rings
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Entries of one ring, one after the other. The trip count is a constant or a
+/// value that is the same in all tasks: a unit argument or a kernel value.
+struct Entries {
+  Value ring;
+  std::string count;
+  bool lastSplitOnly;
+  Operation *op;
+
+  bool operator==(const Entries &other) const {
+    return ring == other.ring && count == other.count &&
+           lastSplitOnly == other.lastSplitOnly;
+  }
+};
+} // namespace
+
+static Value poolOf(Value ring) {
+  if (auto op = ring.getDefiningOp<RingOp>())
+    return op.getPool();
+  return {};
+}
+
+/// A name for a trip count that is equal in two tasks if and only if the
+/// counts are: the number of a unit argument, a constant, or a value's address.
+static std::string describeCount(Value count) {
+  APInt constant;
+  if (matchPattern(count, m_ConstantInt(&constant)))
+    return std::to_string(constant.getSExtValue());
+  if (auto argument = dyn_cast<BlockArgument>(count))
+    if (isa<ForEachUnitOp>(argument.getOwner()->getParentOp()))
+      return llvm::formatv("unit argument {0}", argument.getArgNumber());
+  return llvm::formatv("value {0}", count.getAsOpaquePointer());
+}
+
+/// Appends what `block` produces (load task) or consumes (others).
+static LogicalResult collectEntries(Block &block, bool lastSplitOnly,
+                                    SmallVectorImpl<Entries> &entries) {
+  for (Operation &op : block) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      SmallVector<Entries> body;
+      if (failed(collectEntries(*loop.getBody(), lastSplitOnly, body)))
+        return failure();
+      if (body.empty())
+        continue;
+      APInt lower, step;
+      if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
+          !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
+          lower != 0 || step != 1)
+        return loop.emitOpError(
+            "expects a loop from 0 by 1 around ring operations (C4)");
+      std::string count = describeCount(loop.getUpperBound());
+      for (Entries &entry : body) {
+        if (entry.count != "1" || body.size() != 1)
+          return loop.emitOpError(
+              "expects one entry in each iteration of a loop (C4)");
+        entries.push_back({entry.ring, count, lastSplitOnly, entry.op});
+      }
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      auto argument = dyn_cast<BlockArgument>(branch.getCondition());
+      SmallVector<Entries> body;
+      if (failed(collectEntries(*branch.thenBlock(), true, body)))
+        return failure();
+      if (body.empty())
+        continue;
+      if (!argument || argument.getArgNumber() != 5 || branch.elseBlock())
+        return branch.emitOpError("expects ring operations under no other "
+                                  "condition than the last split (C4)");
+      llvm::append_range(entries, body);
+    } else if (auto acquire = dyn_cast<AcquireOp>(op)) {
+      unsigned commits = llvm::count_if(
+          acquire.getResult().getUsers(),
+          [&](Operation *user) {
+            return isa<CommitOp>(user) && user->getBlock() == &block;
+          });
+      if (commits != 1)
+        return acquire.emitOpError("expects one commit of the slot in the same "
+                                   "block, but got ")
+               << commits << " (C4)";
+      entries.push_back({acquire.getRing(), "1", lastSplitOnly, &op});
+    } else if (auto multiply = dyn_cast<MultiplyOp>(op)) {
+      entries.push_back({multiply.getRing(), describeCount(multiply.getSteps()),
+                         lastSplitOnly, &op});
+    } else if (auto drain = dyn_cast<DrainOp>(op)) {
+      if (drain.getRing())
+        entries.push_back(
+            {drain.getRing(),
+             std::to_string(drain.numEntries() * drain.getSlotsPerEntry()),
+             lastSplitOnly, &op});
+    } else if (auto sum = dyn_cast<SumOperandOp>(op)) {
+      entries.push_back({sum.getRing(), describeCount(sum.getSteps()),
+                         lastSplitOnly, &op});
+    } else if (auto skip = dyn_cast<SkipOp>(op)) {
+      entries.push_back({skip.getRing(), describeCount(skip.getEntries()),
+                         lastSplitOnly, &op});
+    }
+  }
+  return success();
+}
+
+/// Compares, pool by pool, what is produced with what is consumed.
+static LogicalResult compareEntries(Operation *kernel, unsigned space,
+                                    StringRef consumer,
+                                    ArrayRef<Entries> produced,
+                                    ArrayRef<Entries> consumed) {
+  for (unsigned i = 0, e = std::max(produced.size(), consumed.size()); i != e;
+       ++i) {
+    if (i < produced.size() && i < consumed.size() &&
+        produced[i] == consumed[i])
+      continue;
+    InFlightDiagnostic diag = kernel->emitOpError()
+                              << "space " << space << ": the " << consumer
+                              << " does not consume what load produces (C4)";
+    if (i < produced.size())
+      diag.attachNote(produced[i].op->getLoc())
+          << "produced here: " << produced[i].count << " entries"
+          << (produced[i].lastSplitOnly ? " by the last split" : "");
+    if (i < consumed.size())
+      diag.attachNote(consumed[i].op->getLoc())
+          << "consumed here: " << consumed[i].count << " entries"
+          << (consumed[i].lastSplitOnly ? " by the last split" : "");
+    return diag;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// KernelOp
+//===----------------------------------------------------------------------===//
+
+static bool fits(BindKind kind, Type type) {
+  switch (kind) {
+  case BindKind::Input:
+  case BindKind::Output:
+  case BindKind::Temporary:
+    return isa<GlobalTensorType>(type);
+  case BindKind::Workspace:
+    return isa<WorkspaceType>(type);
+  case BindKind::Extent:
+    return isa<IndexType>(type);
+  case BindKind::Param:
+    return type.isF32();
+  case BindKind::Tag:
+    return type.isInteger(64);
+  }
+  return false;
+}
+
+LogicalResult KernelOp::verify() {
+  // (C1)
+  if (getBindings().size() != getBlock().getNumArguments())
+    return emitOpError("expects ")
+           << getBlock().getNumArguments() << " bindings, but got "
+           << getBindings().size() << " (C1)";
+  for (auto [argument, attribute] :
+       llvm::zip(getBlock().getArguments(), getBindings())) {
+    auto binding = dyn_cast<BindAttr>(attribute);
+    if (!binding || !fits(binding.getKind(), argument.getType()))
+      return emitOpError("argument ")
+             << argument.getArgNumber() << " of type " << argument.getType()
+             << " cannot be bound to " << attribute << " (C1)";
+    bool needsExpr = llvm::is_contained(
+        {BindKind::Temporary, BindKind::Workspace, BindKind::Extent},
+        binding.getKind());
+    if (needsExpr && !binding.getExpr())
+      return emitOpError("argument ")
+             << argument.getArgNumber()
+             << ": the binding expects an expression (C1)";
+  }
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  DenseMap<TaskKind, TaskOp> tasks;
+  for (TaskOp task : getBlock().getOps<TaskOp>())
+    if (!tasks.try_emplace(task.getKind(), task).second)
+      return task.emitOpError("is the second task of kind ")
+             << stringifyTaskKind(task.getKind()) << " (C2)";
+  for (TaskKind kind : {TaskKind::Load, TaskKind::Multiply, TaskKind::Drain})
+    if (!tasks.count(kind))
+      return emitOpError("expects a task of kind ")
+             << stringifyTaskKind(kind) << " (C2)";
+
+  DenseMap<TaskKind, ForEachUnitOp> units;
+  for (auto &[kind, task] : tasks) {
+    auto loops = task.getBody().getOps<ForEachUnitOp>();
+    if (std::distance(loops.begin(), loops.end()) != 1)
+      return task.emitOpError("expects one tile.for_each_unit (C3)");
+    units[kind] = *loops.begin();
+  }
+  ForEachUnitOp load = units[TaskKind::Load];
+  for (auto &[kind, loop] : units)
+    if (loop.getSpaces() != load.getSpaces())
+      return loop.emitOpError(
+          "expects the spaces of the load task, in its order (C3)");
+
+  for (unsigned space = 0; space != load.getSpaces().size(); ++space) {
+    auto collect = [&](TaskKind kind, SmallVectorImpl<Entries> &entries) {
+      return collectEntries(units[kind].getBodies()[space].front(), false,
+                            entries);
+    };
+    SmallVector<Entries> produced, consumed, summed;
+    if (failed(collect(TaskKind::Load, produced)) ||
+        failed(collect(TaskKind::Multiply, consumed)) ||
+        failed(collect(TaskKind::Drain, consumed)))
+      return failure();
+    // Rings of different pools pass independently of each other.
+    SetVector<Value> pools;
+    for (Entries &entry : produced)
+      pools.insert(poolOf(entry.ring));
+    for (Entries &entry : consumed)
+      pools.insert(poolOf(entry.ring));
+    for (Value pool : pools) {
+      auto ofPool = [&](ArrayRef<Entries> entries) {
+        return llvm::filter_to_vector(entries, [&](const Entries &entry) {
+          return poolOf(entry.ring) == pool;
+        });
+      };
+      if (failed(compareEntries(*this, space, "multiply and drain tasks",
+                                ofPool(produced), ofPool(consumed))))
+        return failure();
+    }
+    if (!units.count(TaskKind::Sum))
+      continue;
+    if (failed(collect(TaskKind::Sum, summed)) ||
+        failed(compareEntries(*this, space, "sum task", produced, summed)))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The other ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult SpaceOp::verify() {
+  if (getTile().size() != 3 ||
+      llvm::any_of(getTile(), [](int64_t extent) { return extent <= 0; }))
+    return emitOpError("expects three positive tile extents (C1)");
+  return success();
+}
+
+LogicalResult PoolOp::verify() {
+  if (getSlots() < 2)
+    return emitOpError("expects at least 2 slots, but got ")
+           << getSlots() << " (C1)";
+  if (getSlotBytes() <= 0 || getSlotBytes() % 1024)
+    return emitOpError("expects slots of a positive multiple of 1024 bytes, "
+                       "but got ")
+           << getSlotBytes() << " (C1)";
+  return success();
+}
+
+LogicalResult RingOp::verify() {
+  auto pool = getPool().getDefiningOp<PoolOp>();
+  if (!pool)
+    return emitOpError("expects the result of tile.pool");
+  int64_t bytes = 0;
+  for (BufferAttr buffer : getResult().getType().getBuffers())
+    bytes += buffer.numBytes();
+  if (bytes > int64_t(pool.getSlotBytes()))
+    return emitOpError("expects buffers that fit into ")
+           << pool.getSlotBytes() << " bytes, but got " << bytes << " (C1)";
+  return success();
+}
+
+LogicalResult ForEachUnitOp::verify() {
+  if (getBodies().size() != getSpaces().size())
+    return emitOpError("expects a region for each of ")
+           << getSpaces().size() << " spaces, but got " << getBodies().size()
+           << " (C1)";
+  for (Region &region : getBodies()) {
+    if (!region.hasOneBlock() || region.getNumArguments() != 6)
+      return emitOpError("expects one block with 6 arguments (C1)");
+    for (BlockArgument argument : region.getArguments())
+      if (argument.getArgNumber() == 5 ? !argument.getType().isInteger(1)
+                                       : !argument.getType().isIndex())
+        return emitOpError("expects unit arguments (index, index, index, "
+                           "index, index, i1) (C1)");
+  }
+  return success();
+}
+
+LogicalResult CopyOp::verify() {
+  auto acquire = getSlot().getDefiningOp<AcquireOp>();
+  if (!acquire)
+    return emitOpError("expects a slot from tile.acquire");
+  ArrayRef<BufferAttr> buffers =
+      cast<RingType>(acquire.getRing().getType()).getBuffers();
+  if (getBuffer() >= buffers.size())
+    return emitOpError("expects a buffer below ")
+           << buffers.size() << ", but got " << getBuffer() << " (C1)";
+  Type expected = buffers[getBuffer()].getElement();
+  Type found = cast<GlobalTensorType>(getTensor().getType()).getElement();
+  if (expected != found)
+    return emitOpError("expects a tensor of ")
+           << expected << ", but got " << found << " (C1)";
+  return success();
+}
+
+LogicalResult MultiplyOp::verify() {
+  ArrayRef<BufferAttr> buffers =
+      cast<RingType>(getRing().getType()).getBuffers();
+  if (buffers.size() < 2)
+    return emitOpError("expects operands in buffers 0 and 1 (C1)");
+  BufferAttr a = buffers[0], b = buffers[1];
+  bool aK = getAMajor() == Major::K, bK = getBMajor() == Major::K;
+  int64_t m = aK ? a.getRows() : a.getCols();
+  int64_t ka = aK ? a.getCols() : a.getRows();
+  int64_t n = bK ? b.getRows() : b.getCols();
+  int64_t kb = bK ? b.getCols() : b.getRows();
+  auto accumulator = cast<AccumulatorType>(getAccumulator().getType());
+  if (ka != kb || m != accumulator.getRows() || n != accumulator.getCols())
+    return emitOpError("expects operands of a ")
+           << accumulator.getRows() << "x" << accumulator.getCols()
+           << " accumulator, but got A " << m << "x" << ka << " and B " << kb
+           << "x" << n << " (C1)";
+  if (a.getElement() != b.getElement() ||
+      a.getElement().getIntOrFloatBitWidth() != 16)
+    return emitOpError("expects operands of one 16-bit type, but got ")
+           << a.getElement() << " and " << b.getElement() << " (C2)";
+  return success();
+}
+
+LogicalResult DrainOp::verify() {
+  if (getAccumulators().empty())
+    return emitOpError("expects an accumulator (C1)");
+  Block &block = getBody().front();
+  unsigned numAccumulators = getAccumulators().size();
+  if (block.getNumArguments() != numAccumulators + getElementKinds().size())
+    return emitOpError("expects ")
+           << numAccumulators + getElementKinds().size()
+           << " region arguments, but got " << block.getNumArguments()
+           << " (C1)";
+  for (unsigned i = 0; i != numAccumulators; ++i)
+    if (!block.getArgument(i).getType().isF32())
+      return emitOpError("expects f32 accumulators in the region (C1)");
+  unsigned slots = 0, vectors = 0, scalars = 0, stores = 0, sums = 0;
+  for (Attribute attribute : getElementKinds()) {
+    ElementKind kind = cast<ElementKindAttr>(attribute).getValue();
+    slots += kind == ElementKind::Slot;
+    scalars += kind == ElementKind::Scalar;
+    vectors += kind == ElementKind::Row || kind == ElementKind::Column;
+  }
+  if (slots != getOperandBuffers().size() || vectors != getVectors().size() ||
+      scalars != getScalars().size())
+    return emitOpError("element kinds do not count the operands (C2)");
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getValues().size() != getYieldKinds().size())
+    return emitOpError("expects a tile.yield of ")
+           << getYieldKinds().size() << " values (C3)";
+  for (auto [value, attribute] :
+       llvm::zip(yield.getValues(), getYieldKinds())) {
+    if (cast<YieldKindAttr>(attribute).getValue() == YieldKind::SumM) {
+      ++sums;
+      if (!value.getType().isF32())
+        return emitOpError("expects a sum of f32 values, but got ")
+               << value.getType() << " (C3)";
+      continue;
+    }
+    if (stores < getStores().size() &&
+        cast<GlobalTensorType>(getStores()[stores].getType()).getElement() !=
+            value.getType())
+      return emitOpError("expects a value of ")
+             << cast<GlobalTensorType>(getStores()[stores].getType()).getElement()
+             << " to store, but got " << value.getType() << " (C3)";
+    ++stores;
+  }
+  if (stores != getStores().size() || stores != getStoreBuffers().size() ||
+      sums != getPartials().size() || sums != getFlags().size())
+    return emitOpError("yield kinds do not count the results (C3)");
+  if ((slots || stores) && !getRing())
+    return emitOpError("expects a ring for operands or results in slots (C4)");
+  return success();
+}

@@ -1,0 +1,157 @@
+//===- NvvmBuilder.h - The machine ops that kernels use ---------*- C++ -*-===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one place that creates NVVM ops and inline PTX. What LLVM 22 lowers
+// wrongly is ruled out here: no `predicate=` operand is ever used (predicates
+// vanish in translation), waits for products take and return the registers
+// (else arithmetic moves across them), and waiting loops are single asm blocks.
+//
+// Shared-memory addresses are i32 values (bytes in the CTA's window), global
+// addresses !llvm.ptr<1>, tensor maps generic pointers to kernel parameters.
+//===----------------------------------------------------------------------===//
+#ifndef BACKFUSE_CONVERSION_COMMON_NVVMBUILDER_H
+#define BACKFUSE_CONVERSION_COMMON_NVVMBUILDER_H
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace backfuse {
+
+/// Creates machine ops at the insertion point of `b`.
+class NvvmBuilder {
+public:
+  explicit NvvmBuilder(mlir::ImplicitLocOpBuilder &b) : b(b) {}
+
+  //===--- constants and special registers --------------------------------===//
+  mlir::Value i32(int64_t value);
+  mlir::Value i64(int64_t value);
+  mlir::Value threadIdX();
+  mlir::Value ctaIdX();
+  mlir::Value numCtasX();
+  /// `value` of lane 0, known to be the same in all lanes of the warp: role
+  /// indices go through here, else descriptors and barrier addresses are kept
+  /// in vector registers (measured: 1.3 times slower).
+  mlir::Value uniform(mlir::Value value);
+
+  //===--- memory ---------------------------------------------------------===//
+  /// The address of the dynamic shared memory `symbol` as i32.
+  mlir::Value sharedBase(mlir::StringRef symbol);
+  mlir::Value loadShared(mlir::Type type, mlir::Value address, unsigned align);
+  void storeShared(mlir::Value value, mlir::Value address, unsigned align);
+  mlir::Value loadGlobal(mlir::Type type, mlir::Value pointer, unsigned align);
+  void storeGlobal(mlir::Value value, mlir::Value pointer, unsigned align);
+  /// `pointer` + `bytes` (i64).
+  mlir::Value offset(mlir::Value pointer, mlir::Value bytes);
+  /// Loads and stores of L2, for data that other CTAs write in this launch.
+  mlir::Value loadGlobalV4(mlir::Value pointer);
+  void storeGlobalV4(mlir::ValueRange four, mlir::Value pointer);
+  mlir::Value loadGlobalL2(mlir::Value pointer);
+  void storeGlobalL2(mlir::Value value, mlir::Value pointer);
+
+  //===--- flags between CTAs (PTX ISA 8.x: ld.acquire, st.release) --------===//
+  /// Waits until the i64 at `pointer` is `tag`.
+  void waitForTag(mlir::Value pointer, mlir::Value tag);
+  /// Orders this thread's earlier writes (and those it has observed) before.
+  void publishTag(mlir::Value pointer, mlir::Value tag);
+  void clearTag(mlir::Value pointer);
+  void fenceGpu();
+
+  //===--- mbarriers ------------------------------------------------------===//
+  void mbarrierInit(mlir::Value address, int64_t arrivals);
+  void fenceMbarrierInit();
+  void mbarrierArrive(mlir::Value address, int64_t count = 1);
+  void mbarrierArriveExpectTx(mlir::Value address, int64_t bytes);
+  /// Returns once the phase of parity `parity` (i32) has completed.
+  void mbarrierWait(mlir::Value address, mlir::Value parity);
+
+  //===--- bulk tensor copies ---------------------------------------------===//
+  /// `coordinates` innermost first.
+  void tmaLoad(mlir::Value address, mlir::Value map,
+               mlir::ValueRange coordinates, mlir::Value barrier);
+  void tmaStore(mlir::Value map, mlir::Value address,
+                mlir::ValueRange coordinates);
+  void bulkCommit();
+  /// Waits until at most `pending` store groups still read shared memory.
+  void bulkWaitRead(int64_t pending);
+  /// Waits until at most `pending` store groups are incomplete.
+  void bulkWait(int64_t pending);
+  void prefetchTensorMap(mlir::Value map);
+
+  //===--- synchronisation ------------------------------------------------===//
+  void ctaBarrier();
+  void namedBarrier(mlir::Value id, int64_t threads);
+  void warpBarrier();
+  /// Generic writes to shared memory before, bulk copies and products after.
+  void fenceProxyAsyncShared();
+  void setMaxRegisters(int64_t count, bool increase);
+  mlir::Value shuffleXor(mlir::Value value, int64_t mask);
+
+  //===--- wgmma (sm_90a) -------------------------------------------------===//
+  struct WgmmaShape {
+    int64_t n;          // columns of the instruction
+    mlir::Type operand; // bf16 or f16
+    bool aTransposed;   // MN-major
+    bool bTransposed;
+  };
+  /// One step of the main loop as one asm block: fence, a product for each pair
+  /// of descriptor offsets (in the descriptor's 16-byte units), commit, and the
+  /// wait for all but the newest group. `scale` (i1): whether the first product
+  /// adds to the accumulators (the others do). Returns the n/2 accumulators.
+  llvm::SmallVector<mlir::Value>
+  wgmmaStep(const WgmmaShape &shape, mlir::ValueRange accumulators,
+            mlir::Value aDescriptor, mlir::Value bDescriptor,
+            llvm::ArrayRef<std::pair<int64_t, int64_t>> offsets,
+            mlir::Value scale);
+  /// Waits for all products; the registers pass through.
+  llvm::SmallVector<mlir::Value> wgmmaWaitAll(mlir::ValueRange accumulators);
+
+  //===--- approximations of the special function unit --------------------===//
+  /// 2^x, relative error 2^-22; subnormal inputs and results flush to zero.
+  mlir::Value ex2Approx(mlir::Value x);
+  /// log2(x), absolute error 2^-22.
+  mlir::Value lg2Approx(mlir::Value x);
+  /// 1/x, within one unit in the last place; flushes subnormals.
+  mlir::Value rcpApprox(mlir::Value x);
+  mlir::Value rsqrtApprox(mlir::Value x);
+  /// tanh(x), relative error 2^-11.
+  mlir::Value tanhApprox(mlir::Value x);
+
+  /// Inline PTX with results `types`; `constraints` as LLVM has them.
+  llvm::SmallVector<mlir::Value> inlinePtx(mlir::TypeRange types,
+                                           mlir::StringRef text,
+                                           mlir::StringRef constraints,
+                                           mlir::ValueRange operands,
+                                           bool sideEffects = true);
+
+private:
+  mlir::Value sharedPointer(mlir::Value address, unsigned space);
+  mlir::ImplicitLocOpBuilder &b;
+};
+
+/// What a kernel's function needs beside its body.
+struct KernelShape {
+  int64_t threads = 0;
+  int64_t maxRegisters = 0; // at launch
+  llvm::SmallVector<int32_t, 3> cluster;
+};
+/// Declares the dynamic shared memory `symbol`, aligned for every swizzle.
+void declareDynamicShared(mlir::OpBuilder &b, mlir::Location loc,
+                          mlir::StringRef symbol);
+/// Creates an empty kernel. Argument types: `maps` tensor maps by value come
+/// first, then `types`. Returns the function (an llvm.func) and its entry block.
+mlir::Operation *createKernel(mlir::OpBuilder &b, mlir::Location loc,
+                              mlir::StringRef name, unsigned maps,
+                              mlir::TypeRange types, const KernelShape &shape);
+mlir::Block *kernelEntry(mlir::Operation *function);
+void createReturn(mlir::ImplicitLocOpBuilder &b);
+/// A mutable variable of the thread (promoted to registers later).
+mlir::Value createVariable(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
+                           int64_t count = 1);
+mlir::Value loadVariable(mlir::ImplicitLocOpBuilder &b, mlir::Value variable,
+                         mlir::Type type, int64_t index = 0);
+void storeVariable(mlir::ImplicitLocOpBuilder &b, mlir::Value variable,
+                   mlir::Value value, int64_t index = 0);
+mlir::Type globalPointerType(mlir::MLIRContext *context);
+
+} // namespace backfuse
+
+#endif // BACKFUSE_CONVERSION_COMMON_NVVMBUILDER_H
