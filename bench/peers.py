@@ -19,7 +19,6 @@ budget left something out.
 
 import argparse
 import dataclasses
-import json
 import os
 import platform
 import signal
@@ -36,7 +35,7 @@ except ImportError as error:
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import graphs  # noqa: E402
 import timing  # noqa: E402
-from workload import Workload, WorkloadError  # noqa: E402
+from workload import Workload, WorkloadError, writeJson  # noqa: E402
 
 SCHEMA = "backfuse-peers/1"
 
@@ -224,14 +223,6 @@ def mean(cases, name):
     if not medians or any(m is None for m in medians):
         return None
     return sum(medians) / len(medians)
-
-
-def writeJson(path, value):
-    temporary = f"{path}.part"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(value, file, indent=1)
-        file.write("\n")
-    os.replace(temporary, path)
 
 
 def printTable(result, names, file=sys.stdout):

@@ -1,15 +1,20 @@
 # Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads a file of workloads/: axes, cases, and inputs by that folder's rule.
 
-No PyTorch here at import time, so that scripts/gpu.sh can use it anywhere.
+    workload.py FILE --tokens 1,2,127 --output OTHER
+
+writes the same problem with other cases, one per token count and value of the
+bool scalars. Needs no PyTorch unless inputs are made.
 """
 
+import argparse
 import dataclasses
 import itertools
 import json
 import math
 import os
 import re
+import sys
 from typing import Any, Dict, List, Optional
 
 DEFAULT_MATCH = 0.99
@@ -33,6 +38,15 @@ def require(table: dict, key: str, where: str):
     if not isinstance(table, dict) or key not in table:
         raise WorkloadError(f"{where}: missing key '{key}'")
     return table[key]
+
+
+def writeJson(path: str, value):
+    """Writes the whole file or leaves what was there."""
+    temporary = f"{path}.part"
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1)
+        file.write("\n")
+    os.replace(temporary, path)
 
 
 class Workload:
@@ -122,3 +136,22 @@ class Workload:
                 cases.append({"axes": {**{a: 1 for a in leading}, last: count},
                               "scalars": scalars})
         return {**self.json, "cases": cases}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file")
+    parser.add_argument("--tokens", required=True, metavar="N,M")
+    parser.add_argument("--output", required=True, metavar="FILE")
+    options = parser.parse_args()
+    try:
+        counts = [int(count) for count in options.tokens.split(",")]
+        writeJson(options.output, Workload(options.file).withTokens(counts))
+    except (WorkloadError, OSError, ValueError) as error:
+        parser.error(str(error))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
