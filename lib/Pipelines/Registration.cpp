@@ -1,5 +1,6 @@
 //===- Registration.cpp - Dialects and passes of kernel-opt ---------------===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A chosen subset of upstream, by its own headers: mlir/InitAllPasses.h and
 // mlir/Conversion/Passes.h cost half a minute to compile, and all of upstream

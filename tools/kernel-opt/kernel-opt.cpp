@@ -1,5 +1,6 @@
 //===- kernel-opt.cpp - Backfuse's optimiser and compiler -----------------===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backfuse/Pipelines/Compile.h"
 #include "backfuse/Pipelines/Registration.h"
 #include "mlir/IR/DialectRegistry.h"

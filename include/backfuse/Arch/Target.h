@@ -1,5 +1,6 @@
 //===- Target.h - The GPUs that Backfuse compiles for -----------*- C++ -*-===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Facts about a target that do not depend on a program: names for LLVM and
 // ptxas, and the limits of one SM. Hardware numbers are spelled here only.

@@ -1,5 +1,6 @@
 //===- Compile.h - kernel-opt's main job ------------------------*- C++ -*-===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef BACKFUSE_PIPELINES_COMPILE_H
 #define BACKFUSE_PIPELINES_COMPILE_H
 

@@ -1,5 +1,6 @@
 //===- Registration.h - Dialects and passes of kernel-opt -------*- C++ -*-===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef BACKFUSE_PIPELINES_REGISTRATION_H
 #define BACKFUSE_PIPELINES_REGISTRATION_H
 

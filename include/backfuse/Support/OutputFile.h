@@ -1,5 +1,6 @@
 //===- OutputFile.h - Files that appear whole or not at all -----*- C++ -*-===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef BACKFUSE_SUPPORT_OUTPUTFILE_H
 #define BACKFUSE_SUPPORT_OUTPUTFILE_H
 

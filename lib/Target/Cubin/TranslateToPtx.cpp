@@ -1,5 +1,6 @@
 //===- TranslateToPtx.cpp - From the LLVM dialect to PTX ------------------===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Converts the NVVM ops that stand for inline PTX, translates the module to
 // LLVM IR, gives it the triple and data layout that mlir-translate leaves out,
@@ -12,8 +13,8 @@
 #include "backfuse/Target/Cubin/TranslateToPtx.h"
 #include "mlir/Pass/Pass.h" // NVVMToLLVM.h needs it first.
 
-#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "LineInfo.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -49,7 +50,7 @@ static bool isKernel(Operation &op) {
          op.hasAttr("nvvm.kernel");
 }
 
-FailureOr<std::string> backfuse::getKernelName(ModuleOp module) {
+FailureOr<Operation *> backfuse::getKernel(ModuleOp module) {
   Operation *kernel = nullptr;
   for (Operation &op : *module.getBody()) {
     if (!isKernel(op))
@@ -63,15 +64,23 @@ FailureOr<std::string> backfuse::getKernelName(ModuleOp module) {
     kernel = &op;
   }
   if (!kernel)
-    return module.emitError("expects a kernel: an 'llvm.func' with the "
-                            "attribute 'nvvm.kernel' at the module's top level");
-  return SymbolTable::getSymbolName(kernel).str();
+    return module.emitError(
+        "expects a kernel: an 'llvm.func' with the "
+        "attribute 'nvvm.kernel' at the module's top level");
+  return kernel;
+}
+
+FailureOr<std::string> backfuse::getKernelName(ModuleOp module) {
+  FailureOr<Operation *> kernel = getKernel(module);
+  if (failed(kernel))
+    return failure();
+  return SymbolTable::getSymbolName(*kernel).str();
 }
 
 /// Returns the place to report for a function called `name`: its first call in
-/// the source, else its declaration, else the module.
+/// the source, else its declaration, else the kernel.
 static Location locateFunction(ModuleOp module, StringRef name) {
-  Location location = module.getLoc();
+  Location location = (*getKernel(module))->getLoc();
   if (Operation *declaration = SymbolTable::lookupSymbolIn(module, name))
     location = declaration->getLoc();
   module.walk([&](Operation *op) {
@@ -205,9 +214,10 @@ static std::string printModule(llvm::Module &module) {
 }
 
 /// Translates `module` for `machine`; null after an error.
-static std::unique_ptr<llvm::Module>
-translate(ModuleOp module, llvm::LLVMContext &context,
-          llvm::TargetMachine &machine, const PtxOptions &options) {
+static std::unique_ptr<llvm::Module> translate(ModuleOp module,
+                                               llvm::LLVMContext &context,
+                                               llvm::TargetMachine &machine,
+                                               const PtxOptions &options) {
   OwningOpRef<ModuleOp> prepared = prepareModule(module, options);
   if (!prepared)
     return nullptr;
@@ -252,7 +262,10 @@ FailureOr<std::string> backfuse::translateToLlvmIr(ModuleOp module,
 
 FailureOr<std::string> backfuse::translateToPtx(ModuleOp module,
                                                 const PtxOptions &options) {
-  Location location = module.getLoc();
+  FailureOr<Operation *> kernel = getKernel(module);
+  if (failed(kernel))
+    return failure();
+  Location location = (*kernel)->getLoc();
   std::unique_ptr<llvm::TargetMachine> machine =
       createTargetMachine(location, *options.target);
   if (!machine)

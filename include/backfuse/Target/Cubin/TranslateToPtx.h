@@ -1,5 +1,6 @@
 //===- TranslateToPtx.h - From the LLVM dialect to PTX ----------*- C++ -*-===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef BACKFUSE_TARGET_CUBIN_TRANSLATETOPTX_H
 #define BACKFUSE_TARGET_CUBIN_TRANSLATETOPTX_H
 
@@ -29,8 +30,11 @@ struct PtxOptions {
 /// dialects; must have happened before the module is parsed or made.
 void registerPtxTranslations(mlir::DialectRegistry &registry);
 
-/// Returns the name of the one kernel (`llvm.func` with `nvvm.kernel`) of
-/// `module`; none or several are an error.
+/// Returns the one kernel (`llvm.func` with `nvvm.kernel`) of `module`; none
+/// and several are errors.
+mlir::FailureOr<mlir::Operation *> getKernel(mlir::ModuleOp module);
+
+/// The name of what getKernel returns.
 mlir::FailureOr<std::string> getKernelName(mlir::ModuleOp module);
 
 /// Translates a module of the LLVM and NVVM dialects to LLVM IR text, before

@@ -1,0 +1,202 @@
+//===- CompileOptions.cpp - What the compiler is asked for ----------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backfuse/Pipelines/CompileOptions.h"
+#include "backfuse/Target/Cubin/Ptxas.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ManagedStatic.h"
+
+using namespace llvm;
+using namespace backfuse;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+namespace {
+template <typename Enum> struct Named {
+  StringLiteral name;
+  Enum value;
+};
+} // namespace
+
+static constexpr Named<EmitKind> emitKinds[] = {
+    {"mlir", EmitKind::Mlir},
+    {"plan", EmitKind::Plan},
+    {"llvm", EmitKind::Llvm},
+    {"ptx", EmitKind::Ptx},
+    {"cubin", EmitKind::Cubin},
+    {"bundle", EmitKind::Bundle},
+    {"header", EmitKind::Header},
+    {"object", EmitKind::Object},
+    {"sol-execbench", EmitKind::SolExecbench}};
+
+static constexpr Named<MatmulPrecision> matmulPrecisions[] = {
+    {"ieee", MatmulPrecision::Ieee},
+    {"tf32", MatmulPrecision::Tf32},
+    {"bf16x3", MatmulPrecision::Bf16x3},
+    {"fp16", MatmulPrecision::Fp16},
+    {"bf16", MatmulPrecision::Bf16}};
+
+/// Returns the name of `value` in `table`.
+template <typename Table, typename Enum>
+static StringRef stringify(const Table &table, Enum value) {
+  return find_if(table, [&](auto &entry) { return entry.value == value; })
+      ->name;
+}
+
+/// Returns the value that `table` has for `name`; an error lists the names.
+template <typename Enum, size_t size>
+static Expected<Enum> parse(const Named<Enum> (&table)[size], StringRef what,
+                            StringRef name) {
+  for (const Named<Enum> &entry : table)
+    if (entry.name == name)
+      return entry.value;
+  return createStringError(
+      "unknown " + what + " '" + name + "'; there are: " +
+      join(map_range(table, [](auto &entry) { return entry.name.str(); }),
+           ", "));
+}
+
+StringRef backfuse::stringifyEmitKind(EmitKind kind) {
+  return stringify(emitKinds, kind);
+}
+
+bool backfuse::isBinary(EmitKind kind) {
+  return kind == EmitKind::Cubin || kind == EmitKind::Bundle ||
+         kind == EmitKind::Object;
+}
+
+StringRef backfuse::stringifyMatmulPrecision(MatmulPrecision precision) {
+  return stringify(matmulPrecisions, precision);
+}
+
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Flags {
+  cl::OptionCategory category{"Compiler options", "They need --emit."};
+
+  cl::opt<std::string> emit{
+      "emit", cl::value_desc("kind"), cl::cat(category),
+      cl::desc("Compile, and write: mlir, plan, llvm, ptx, cubin, bundle, "
+               "header, object or sol-execbench. With several kernels or "
+               "targets, -o names a directory for llvm, ptx and cubin")};
+  cl::opt<std::string> target{
+      "target", cl::value_desc("list"), cl::cat(category),
+      cl::desc("Targets, separated by commas: sm_90a, sm_100f, sm_100a")};
+  cl::opt<std::string> stopAfter{
+      "stop-after", cl::value_desc("pass[,N]"), cl::cat(category),
+      cl::desc("With --emit=mlir: stop after the (N-th) run of this pass")};
+  cl::opt<std::string> matmulPrecision{
+      "matmul-precision", cl::value_desc("precision"), cl::cat(category),
+      cl::desc("Override the precision of products of f32 operands: ieee, "
+               "tf32, bf16x3, fp16 or bf16")};
+  cl::opt<std::string> tuning{
+      "tuning", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Take schedules from this file, before the cost model")};
+  cl::opt<std::string> dumpDir{
+      "dump-dir", cl::value_desc("directory"), cl::cat(category),
+      cl::desc("Write every stage, and what ptxas said, to this directory")};
+  cl::opt<bool> why{"why", cl::cat(category),
+                    cl::desc("Say what fused where, what did not and why")};
+  cl::opt<std::string> ptxas{
+      "ptxas", cl::value_desc("path"), cl::cat(category),
+      cl::desc("CUDA's assembler; else $CUDA_HOME/bin/ptxas, else PATH")};
+  cl::opt<std::string> cacheDir{
+      "cache-dir", cl::value_desc("directory"), cl::cat(category),
+      cl::desc("Keep ptxas results here (default: backfuse/ptxas in "
+               "$XDG_CACHE_HOME or ~/.cache; empty: keep none)")};
+  cl::opt<bool> stripPtx{
+      "strip-ptx", cl::cat(category),
+      cl::desc("Leave PTX out of the bundle; the emulator cannot run it then")};
+  cl::opt<bool> lineInfo{"line-info", cl::cat(category),
+                         cl::desc("Give PTX and cubins the source's lines")};
+  cl::opt<bool> allowSpills{
+      "allow-spills", cl::cat(category),
+      cl::desc("Take kernels that spill registers, which are errors else")};
+  cl::opt<bool> allowPerformanceLoss{
+      "allow-performance-loss", cl::cat(category),
+      cl::desc("Take kernels that ptxas says lose performance (C7508, C7510 "
+               "to C7519), which are errors else")};
+  cl::opt<unsigned> jobs{
+      "j",
+      cl::value_desc("N"),
+      cl::cat(category),
+      cl::init(0),
+      cl::Prefix,
+      cl::desc("Compile N kernels at a time (default: one for each core)")};
+};
+} // namespace
+
+static ManagedStatic<Flags> flags;
+
+void backfuse::registerCompileOptions() {
+  // LLVM's library has registered a --stop-after of its own, for llc.
+  auto &registered = cl::getRegisteredOptions();
+  if (auto it = registered.find("stop-after"); it != registered.end())
+    it->second->removeArgument();
+  *flags;
+}
+
+bool backfuse::isCompileRequested() {
+  return flags->emit.getNumOccurrences() > 0;
+}
+
+/// Without --emit there is nothing that the other flags could change.
+static Error checkUnused() {
+  SmallVector<cl::Option *> rest = {
+      &flags->target,   &flags->stopAfter,   &flags->matmulPrecision,
+      &flags->tuning,   &flags->dumpDir,     &flags->why,
+      &flags->ptxas,    &flags->cacheDir,    &flags->stripPtx,
+      &flags->lineInfo, &flags->allowSpills, &flags->allowPerformanceLoss,
+      &flags->jobs};
+  for (cl::Option *option : rest)
+    if (option->getNumOccurrences() > 0)
+      return createStringError(Twine(option->ArgStr.size() > 1 ? "--" : "-") +
+                               option->ArgStr + " needs --emit");
+  return Error::success();
+}
+
+Expected<CompileOptions> backfuse::getCompileOptions() {
+  CompileOptions options;
+  if (!isCompileRequested()) {
+    if (Error error = checkUnused())
+      return error;
+    return options;
+  }
+  if (Error error = parse(emitKinds, "kind of output", flags->emit)
+                        .moveInto(options.emit))
+    return error;
+  if (!flags->target.empty())
+    if (Error error =
+            arch::parseTargets(flags->target).moveInto(options.targets))
+      return error;
+  if (!flags->matmulPrecision.empty()) {
+    auto precision =
+        parse(matmulPrecisions, "precision", flags->matmulPrecision);
+    if (!precision)
+      return precision.takeError();
+    options.matmulPrecision = *precision;
+  }
+  options.stopAfter = flags->stopAfter;
+  if (!options.stopAfter.empty() && options.emit != EmitKind::Mlir)
+    return createStringError("--stop-after needs --emit=mlir");
+  options.tuningFile = flags->tuning;
+  options.dumpDir = flags->dumpDir;
+  options.why = flags->why;
+  options.ptxasPath = flags->ptxas;
+  options.cacheDir = flags->cacheDir.getNumOccurrences() > 0
+                         ? flags->cacheDir.getValue()
+                         : getDefaultCacheDir();
+  options.stripPtx = flags->stripPtx;
+  options.lineInfo = flags->lineInfo;
+  options.allowSpills = flags->allowSpills;
+  options.allowPerformanceLoss = flags->allowPerformanceLoss;
+  options.jobs = flags->jobs;
+  return options;
+}
