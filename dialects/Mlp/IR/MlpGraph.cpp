@@ -64,9 +64,10 @@ Attribute backfuse::mlp::getScalarConstant(Value value) {
 // What may stand in a graph
 //===----------------------------------------------------------------------===//
 
+/// The type in quotes, as diagnostics print it.
 static std::string str(Type type) {
   std::string text;
-  llvm::raw_string_ostream(text) << type;
+  llvm::raw_string_ostream(text) << '\'' << type << '\'';
   return text;
 }
 
