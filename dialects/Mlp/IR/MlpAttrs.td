@@ -65,4 +65,6 @@ def Mlp_Rounding : Mlp_Enum<"Rounding", "where a composite op rounds", "rounding
     I32EnumAttrCase<"EachOp", 0, "each_op">, I32EnumAttrCase<"Once", 1, "once">]>;
 def Mlp_RoundingAttr : EnumAttr<Mlp_Dialect, Mlp_Rounding, "rounding">;
 
+include "dialects/Mlp/IR/MlpLaunchAttrs.td"
+
 #endif // BACKFUSE_MLP_ATTRS_TD

@@ -2,6 +2,7 @@
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Mlp/IR/MlpDialect.h"
+#include "dialects/Mlp/IR/MlpLaunchOps.h"
 #include "dialects/Mlp/IR/MlpOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,6 +18,10 @@ void MlpDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Mlp/IR/MlpOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Mlp/IR/MlpLaunchOps.cpp.inc"
       >();
 }
 

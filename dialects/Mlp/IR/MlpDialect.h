@@ -14,6 +14,11 @@
 
 #include "dialects/Mlp/IR/MlpDialect.h.inc"
 #include "dialects/Mlp/IR/MlpEnums.h.inc"
+
+namespace backfuse::mlp {
+struct Extent;
+} // namespace backfuse::mlp
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Mlp/IR/MlpAttrs.h.inc"
 
