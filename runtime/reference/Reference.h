@@ -1,5 +1,6 @@
 //===- Reference.h - CPU evaluation of a bundle's graph ---------*- C++ -*-===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The reference evaluator: inputs for a graph, its evaluation on the CPU in
 // three ways, and the comparison of a device's outputs with it. It shares no
@@ -19,8 +20,15 @@
 
 namespace backfuse::reference {
 
+/// Bytes of one element in storage.
+int64_t bytesPerElement(bundle::DType dtype);
+
 /// A dense row-major tensor in host memory; rank 0 is a scalar.
 struct Tensor {
+  Tensor() = default;
+  /// All zero.
+  Tensor(bundle::DType dtype, std::vector<int64_t> shape);
+
   bundle::DType dtype = bundle::DType::F32;
   std::vector<int64_t> shape;
   /// The elements in their storage type (F32 4 bytes, BF16 and F16 2, I1 1).

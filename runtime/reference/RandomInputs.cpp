@@ -1,0 +1,121 @@
+//===- RandomInputs.cpp - Standard normal inputs --------------------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Random.h"
+
+#include "Inputs.h"
+#include "Threads.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace backfuse;
+using namespace backfuse::reference;
+using bundle::DType;
+
+RandomStream::RandomStream(uint64_t seed, const std::string &name) {
+  uint64_t hash = 0xcbf29ce484222325u; // FNV-1a
+  for (unsigned char c : name)
+    hash = (hash ^ c) * 0x100000001b3u;
+  key = mix(mix(seed + 0x9e3779b97f4a7c15u) ^ hash);
+}
+
+/// The natural logarithm for x in (0, 1].
+static double logarithm(double x) {
+  int exponent;
+  double mantissa = std::frexp(x, &exponent); // [0.5, 1)
+  if (mantissa < 0.70710678118654752) {
+    mantissa *= 2;
+    --exponent;
+  }
+  // log m = 2 atanh((m-1)/(m+1)), whose argument is below 0.1716.
+  double s = (mantissa - 1) / (mantissa + 1), square = s * s, sum = 0;
+  for (int n = 23; n >= 1; n -= 2)
+    sum = sum * square + 1.0 / n;
+  return exponent * 0.69314718055994531 + 2 * s * sum;
+}
+
+/// Sine and cosine of 2*pi*turns for turns in [0, 1).
+static void sineCosine(double turns, double &sine, double &cosine) {
+  int quadrant = int(4 * turns + 0.5);
+  double x = (4 * turns - quadrant) * 1.57079632679489662;
+  double square = x * x, s = 0, c = 0;
+  for (int n = 16; n >= 2; n -= 2) {
+    s = (s - 1) * -square / (n * (n + 1)); // 1 - x^2/(2*3) + ...
+    c = (c - 1) * -square / (n * (n - 1)); // 1 - x^2/(1*2) + ...
+  }
+  // Here s and c hold 1 minus the series.
+  s = x * (1 - s);
+  c = 1 - c;
+  switch (quadrant & 3) {
+  case 0:
+    sine = s, cosine = c;
+    return;
+  case 1:
+    sine = c, cosine = -s;
+    return;
+  case 2:
+    sine = -s, cosine = -c;
+    return;
+  default:
+    sine = -c, cosine = s;
+  }
+}
+
+void RandomStream::normals(uint64_t pair, double &first, double &second) const {
+  double u = double((bits(2 * pair) >> 11) + 1) * 0x1p-53;
+  double v = double(bits(2 * pair + 1) >> 11) * 0x1p-53;
+  double radius = std::sqrt(-2 * logarithm(u)), sine, cosine;
+  sineCosine(v, sine, cosine);
+  first = radius * cosine;
+  second = radius * sine;
+}
+
+static bool endsWith(const std::string &text, const std::string &end) {
+  return text.size() >= end.size() &&
+         text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// Weights and projections are scaled so that products keep their variance.
+static double scaleOf(const std::string &name, const Shape &shape) {
+  bool weight =
+      name.find("weight") != std::string::npos || endsWith(name, "_proj");
+  if (!weight || shape.empty() || shape.back() == 0)
+    return 1;
+  return 1 / std::sqrt(double(shape.back()));
+}
+
+void reference::fillRandom(Tensor &tensor, const std::string &name,
+                           uint64_t seed, int threads) {
+  RandomStream stream(seed, name);
+  double scale = scaleOf(name, tensor.shape);
+  int64_t count = tensor.numElements();
+  constexpr int64_t piece = 1 << 16;
+  parallelFor((count + piece - 1) / piece, threads, [&](int64_t p) {
+    int64_t end = std::min(count, (p + 1) * piece);
+    for (int64_t i = p * piece; i < end; i += 2) {
+      double values[2];
+      stream.normals(uint64_t(i / 2), values[0], values[1]);
+      for (int64_t j = i; j < std::min(i + 2, end); ++j)
+        tensor.set(j, tensor.dtype == DType::I1 ? double(values[j - i] > 0)
+                                                : values[j - i] * scale);
+    }
+  });
+}
+
+Error reference::makeInputs(const bundle::Graph &graph, Inputs kind,
+                            uint64_t seed, Problem &problem) {
+  if (kind == Inputs::Exact)
+    return makeExactInputs(graph, seed, problem);
+  ResolvedGraph resolved;
+  if (Error error = resolve(graph, problem.dims, resolved); !error.empty())
+    return error;
+  problem.inputs.clear();
+  for (uint32_t i = 0; graph.inputs() && i < graph.inputs()->size(); ++i) {
+    const bundle::Argument *argument = graph.inputs()->Get(i);
+    problem.inputs.emplace_back(resolved.dtypes[argument->value()],
+                                resolved.shapes[argument->value()]);
+    fillRandom(problem.inputs.back(), argument->name()->str(), seed, 0);
+  }
+  return {};
+}
