@@ -2,8 +2,8 @@
 """Configuration of the lit suite.
 
 Features: `ptxas` where CUDA's assembler was found, `kernel-run` where the
-runtime's tool was built, `nvdisasm` where it is beside ptxas, `root` when run
-by a user whom permissions do not stop.
+runtime's tool was built, `nvdisasm` where it is beside ptxas, `long` when asked
+for (--param long=1).
 """
 
 import os
@@ -40,7 +40,7 @@ if config.backfuse_ptxas:
     if os.access(nvdisasm, os.X_OK):
         config.available_features.add("nvdisasm")
         config.substitutions.append(("%nvdisasm", nvdisasm))
-if os.geteuid() == 0:
-    config.available_features.add("root")
+if lit_config.params.get("long"):
+    config.available_features.add("long")
 llvm_config.add_tool_substitutions(tools, [tools_dir])
 llvm_config.use_default_substitutions()

@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Builds everything and runs all tests that need no GPU.
+#
+#   scripts/test.sh [--long]    --long: the long tests, too
+#
+# The runtime, which takes no LLVM, is built and tested first. Prints the seconds of each phase and, last, "N passed, M failed".
+# A step that does not come to its tests counts as one failed.
+# BUILD_DIR (default build) and JOBS (default: all cores) can be set.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+long=false
+for argument in "$@"; do
+  case $argument in
+    --long) long=true ;;
+    *)
+      echo "usage: scripts/test.sh [--long]" >&2
+      exit 2
+      ;;
+  esac
+done
+
+build=${BUILD_DIR:-build}
+jobs=${JOBS:-$(nproc)}
+passed=0
+failed=0
+
+# phase NAME COMMAND...: runs it and prints how long it took.
+phase() {
+  local name=$1 start=$SECONDS status=0
+  shift
+  echo "== $name"
+  "$@" || status=$?
+  echo "== $name: $((SECONDS - start)) s$([ $status = 0 ] || echo ', FAILED')"
+  return $status
+}
+
+# Ends with the line that everything reads.
+finish() {
+  echo "== total: $SECONDS s"
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+  exit
+}
+
+# count FILE: adds the tests of a JUnit file to the totals; one that is not there
+# is one failure.
+count() {
+  local numbers
+  if ! numbers=$(python3 - "$1" <<'PYTHON'
+import sys
+import xml.etree.ElementTree as ET
+
+root = ET.parse(sys.argv[1]).getroot()
+cases = list(root.iter("testcase"))
+bad = sum(1 for c in cases if c.find("failure") is not None or c.find("error") is not None)
+skipped = sum(1 for c in cases if c.find("skipped") is not None or c.get("status") in ("disabled", "notrun"))
+if not cases:
+    sys.exit("no tests in " + sys.argv[1])
+print(len(cases) - bad - skipped, bad)
+PYTHON
+  ); then
+    numbers="0 1"
+  fi
+  passed=$((passed + ${numbers% *}))
+  failed=$((failed + ${numbers#* }))
+}
+
+run_setup() {
+  source scripts/setup.sh
+}
+
+run_configure() {
+  cmake -S . -B "$build" "${BACKFUSE_CMAKE_ARGS[@]}" >"$build.configure.log" 2>&1 ||
+    { cat "$build.configure.log"; return 1; }
+  rm -f "$build.configure.log"
+}
+
+# Runs ninja and keeps its output to what matters.
+run_ninja() {
+  local log
+  log=$(mktemp)
+  ninja -C "$build" -j "$jobs" "$@" >"$log" 2>&1
+  local status=$?
+  if [ $status != 0 ]; then
+    grep -v '^\[[0-9]*/[0-9]*\]' "$log" | tail -n 100
+  else
+    tail -n 1 "$log"
+  fi
+  rm -f "$log"
+  return $status
+}
+
+# The folders of the build that need no LLVM and exist.
+runtime_targets() {
+  local folder
+  for folder in runtime tools/kernel-run tools/kernel-emu test/Runtime; do
+    [ -f "$build/$folder/cmake_install.cmake" ] && echo "$folder/all"
+  done
+}
+
+run_ctest() {
+  local labels=(-LE long)
+  [ $long = true ] && labels=()
+  rm -f "$build/ctest.xml"
+  ctest --test-dir "$build" "${labels[@]}" -j "$jobs" --output-on-failure --no-tests=error \
+    --output-junit "$PWD/$build/ctest.xml" >"$build/ctest.log" 2>&1
+  local status=$?
+  if [ $status = 0 ]; then
+    tail -n 5 "$build/ctest.log"
+  else
+    grep -v ' Passed ' "$build/ctest.log" | tail -n 200
+  fi
+  return $status
+}
+
+run_lit() {
+  local lit parameters=()
+  lit=$(sed -n 's/^LLVM_EXTERNAL_LIT:[A-Z]*=//p' "$build/CMakeCache.txt")
+  [ -n "$lit" ] || lit=$(llvm-config-22 --bindir)/lit
+  [ $long = true ] && parameters=(--param long=1)
+  rm -f "$build/lit.xml"
+  "$lit" -sv -j "$jobs" "${parameters[@]}" --xunit-xml-output "$build/lit.xml" "$build/test"
+}
+
+# The tests of the Python tools.
+run_python() {
+  local numbers
+  numbers=$("$BACKFUSE_PYTHON" - <<'PYTHON'
+import sys
+import unittest
+
+suite = unittest.defaultTestLoader.discover("bench/tests")
+result = unittest.TextTestRunner(stream=sys.stderr, verbosity=0).run(suite)
+bad = len(result.failures) + len(result.errors)
+print(result.testsRun - bad - len(result.skipped), bad)
+PYTHON
+  )
+  [ -n "$numbers" ] || numbers="0 1"
+  passed=$((passed + ${numbers% *}))
+  failed=$((failed + ${numbers#* }))
+  [ "${numbers#* }" = 0 ]
+}
+
+# The runtime by itself, as someone without LLVM builds it.
+run_runtime_alone() {
+  cmake -S . -B "$build-runtime" "${BACKFUSE_CMAKE_ARGS[@]}" -DBACKFUSE_BUILD_COMPILER=OFF >/dev/null &&
+    ninja -C "$build-runtime" -j "$jobs" >/dev/null &&
+    ctest --test-dir "$build-runtime" -LE long -j "$jobs" --no-tests=error \
+      --output-junit "$PWD/$build-runtime/ctest.xml" | tail -n 3
+}
+
+phase "set-up" run_setup || { failed=1; finish; }
+phase "configure" run_configure || { failed=1; finish; }
+
+mapfile -t targets < <(runtime_targets)
+if phase "build the runtime" run_ninja "${targets[@]}"; then
+  phase "test the runtime" run_ctest
+  count "$build/ctest.xml"
+else
+  failed=$((failed + 1))
+fi
+if [ -d bench/tests ]; then
+  phase "test the Python tools" run_python
+fi
+if phase "build the compiler" run_ninja; then
+  phase "test the compiler" run_lit
+  count "$build/lit.xml"
+else
+  failed=$((failed + 1))
+fi
+if [ $long = true ]; then
+  phase "build and test the runtime alone" run_runtime_alone
+  count "$build-runtime/ctest.xml"
+fi
+finish
