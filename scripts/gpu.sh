@@ -7,7 +7,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-all_sections=(cases exact graphs repeat bench prototypes peers compare sanitizer)
+all_sections=(cases exact graphs huge repeat bench prototypes peers compare sanitizer)
 
 kernel_run=$root/build/bin/kernel-run
 bundles=$root/build/bundles
@@ -19,6 +19,8 @@ only=
 sanitizer=false
 tokens=1,2,7,63,64,65,127,128,129,131,2047,2049,4097
 max_tokens=
+match='*'
+huge=
 runs=50
 peers_budget=240
 peer_names=
@@ -43,7 +45,10 @@ what passed, and exits with 0 only if everything did.
     cases       every published case, --check=both
     exact       exact inputs, every bit: all cases, and each of --tokens with
                 each value of the bool parameters
-    graphs      the bundles of --graphs on exact inputs
+    graphs      the bundles of --graphs on exact inputs, or within the numerics
+                contract's bound where a graph has no exact inputs
+    huge        exact inputs of --huge tokens, compared at both ends (only with
+                --huge)
     repeat      --runs runs of each case give identical bytes
     bench       times of every case
     prototypes  builds and times the hand-written kernels of --prototypes
@@ -51,6 +56,8 @@ what passed, and exits with 0 only if everything did.
     compare     tables of the four; fails where torch.compile is faster
     sanitizer   compute-sanitizer memcheck and racecheck on small cases (only
                 with --sanitizer, or named here)
+  --match=PATTERN     only bundles whose name matches, such as 'ssm_*'
+  --huge=N            tokens of that section, such as 1400000
   --tokens=A,B        token counts of 'exact' (default $tokens)
   --max-tokens=N      leaves out larger cases everywhere
   --runs=N            timed and repeated runs of a case (default $runs)
@@ -105,6 +112,8 @@ while (($#)); do
   --only) only=$value ;;
   --tokens) tokens=$value ;;
   --max-tokens) max_tokens=$value ;;
+  --match) match=$value ;;
+  --huge) huge=$value ;;
   --runs) runs=$value ;;
   --prototypes) prototypes=$value ;;
   --peers) peer_names=$value ;;
@@ -135,9 +144,14 @@ command -v python3 >/dev/null || die "python3 is needed"
 "$kernel_run" --help >/dev/null 2>&1 ||
   die "$kernel_run does not start here: $("$kernel_run" --help 2>&1 | tail -3)"
 shopt -s nullglob
-bundle_files=("$bundles"/*.bfb)
+bundle_files=()
+for bundle in "$bundles"/*.bfb; do
+  # shellcheck disable=SC2053 # a pattern is what it is
+  if [[ $(basename "$bundle" .bfb) == $match ]]; then bundle_files+=("$bundle"); fi
+done
 ((${#bundle_files[@]})) ||
-  die "no bundles in $bundles: compile some there or give --bundles=DIR"
+  die "no bundles in $bundles match '$match': compile some there or give" \
+    "--bundles=DIR"
 
 # The cases file of each bundle.
 declare -A cases_of
@@ -233,6 +247,7 @@ wanted() { # SECTION
     sanitizer) [[ $sanitizer == true ]] ;;
     prototypes) [[ -n $prototypes ]] ;;
     graphs) [[ -d $graphs ]] ;;
+    huge) [[ -n $huge ]] ;;
     *) true ;;
     esac
   fi
@@ -264,6 +279,20 @@ run_cases() { # BUNDLE CASES ARGUMENTS...
   "$kernel_run" "$bundle" --device="$device" --cases "$cases" "$@"
 }
 
+# On exact inputs; those cases that have none (an elementary function would meet
+# a point at which it is not exact) must be within the contract's bound.
+run_graph() { # BUNDLE CASES JSON
+  run_cases "$1" "$2" --inputs=exact --json "$3" && return
+  python3 - "$3" <<'EOF' || return 1
+import json, sys
+cases = json.load(open(sys.argv[1]))["cases"]
+sys.exit(any(not c["passed"] and "no exact inputs" not in c.get("error", "")
+             for c in cases))
+EOF
+  echo "no exact inputs: within the bound instead"
+  run_cases "$1" "$2" --check=declared
+}
+
 if wanted cases; then
   for bundle in "${bundle_files[@]}"; do
     name=$(basename "$bundle" .bfb)
@@ -292,8 +321,19 @@ if wanted graphs; then
     cases=${bundle%.bfb}.json
     [[ -f $cases ]] || die "section graphs: $bundle has no $cases beside it"
     name=$(basename "$bundle" .bfb)
-    step graphs "$name" run_cases "$bundle" "$cases" --inputs=exact \
-      --json "$details/graphs-$name.json"
+    step graphs "$name" run_graph "$bundle" "$cases" "$details/graphs-$name.json"
+  done
+fi
+
+if wanted huge; then
+  [[ -n $huge ]] || die "section huge needs --huge=TOKENS"
+  for bundle in "${bundle_files[@]}"; do
+    name=$(basename "$bundle" .bfb)
+    counted=$details/huge-$(basename "${cases_of[$bundle]}")
+    python3 "$root/bench/workload.py" "${cases_of[$bundle]}" --tokens "$huge" \
+      --output "$counted"
+    step huge "$name $huge" run_cases "$bundle" "$counted" --inputs=exact \
+      --ends 300 --json "$details/huge-$name.json"
   done
 fi
 
@@ -318,7 +358,7 @@ if wanted bench; then
   for bundle in "${bundle_files[@]}"; do
     name=$(basename "$bundle" .bfb)
     step bench "$name" run_cases "$bundle" "${cases_of[$bundle]}" --bench \
-      --json "$details/bench-$name.json" "${limit[@]}"
+      --bench-runs "$runs" --json "$details/bench-$name.json" "${limit[@]}"
     cat "$details/bench-$name.log"
   done
 fi
