@@ -9,21 +9,17 @@
 //===----------------------------------------------------------------------===//
 #include "backfuse/Pipelines/Registration.h"
 #include "backfuse/Target/Cubin/TranslateToPtx.h"
-#if __has_include("dialects/Mlp/IR/MlpDialect.h")
-#include "dialects/Mlp/IR/MlpDialect.h"
-#define BACKFUSE_HAS_MLP
-#endif
-#if __has_include("dialects/Tile/IR/TileDialect.h")
-#include "dialects/Tile/IR/TileDialect.h"
-#define BACKFUSE_HAS_TILE
-#endif
-#if __has_include("backfuse/Transforms/Passes.h")
-#include "backfuse/Transforms/Passes.h"
-#define BACKFUSE_HAS_TRANSFORMS
-#endif
-#if __has_include("backfuse/Conversion/Passes.h")
+#ifdef BACKFUSE_HAS_BACKFUSETILETOHOPPER
 #include "backfuse/Conversion/Passes.h"
-#define BACKFUSE_HAS_CONVERSION
+#endif
+#ifdef BACKFUSE_HAS_BACKFUSETRANSFORMS
+#include "backfuse/Transforms/Passes.h"
+#endif
+#ifdef BACKFUSE_HAS_MLIRMLP
+#include "dialects/Mlp/IR/MlpDialect.h"
+#endif
+#ifdef BACKFUSE_HAS_BACKFUSETILE
+#include "dialects/Tile/IR/TileDialect.h"
 #endif
 #include "mlir/Pass/Pass.h"
 
@@ -47,10 +43,10 @@
 using namespace mlir;
 
 void backfuse::registerDialects(DialectRegistry &registry) {
-#ifdef BACKFUSE_HAS_MLP
+#ifdef BACKFUSE_HAS_MLIRMLP
   registry.insert<mlp::MlpDialect>();
 #endif
-#ifdef BACKFUSE_HAS_TILE
+#ifdef BACKFUSE_HAS_BACKFUSETILE
   registry.insert<tile::TileDialect>();
 #endif
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
@@ -61,10 +57,10 @@ void backfuse::registerDialects(DialectRegistry &registry) {
 }
 
 void backfuse::registerPasses() {
-#ifdef BACKFUSE_HAS_TRANSFORMS
+#ifdef BACKFUSE_HAS_BACKFUSETRANSFORMS
   backfuse::registerTransformsPasses();
 #endif
-#ifdef BACKFUSE_HAS_CONVERSION
+#ifdef BACKFUSE_HAS_BACKFUSETILETOHOPPER
   backfuse::registerConversionPasses();
 #endif
   registerCanonicalizerPass();
