@@ -1,0 +1,129 @@
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef BACKFUSE_TRANSFORMS_PASSES_TD
+#define BACKFUSE_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// Graph to graph
+//===----------------------------------------------------------------------===//
+
+def ExpandSugarPass : Pass<"backfuse-expand-sugar", "::backfuse::mlp::GraphOp"> {
+  let summary = "Expand derivatives of activations to primitives";
+  let description = [{
+    Replaces `mlp.gelu_grad`, `mlp.silu_grad` and `mlp.relu_grad` by the primitives
+    that their descriptions list, in that order. With `rounding = once` these are
+    f32 ops between a cast of the operand and one of the result, with
+    `rounding = each_op` they have the operand's type. Nothing is folded: the result
+    is the graph that the bundle records.
+
+    Precondition: none. Postcondition: the graph holds no sugar, and each op that is
+    new has the location of the op that it comes from.
+
+    Example:
+    ```mlir
+    %0 = mlp.relu_grad %x : tensor<?x40xbf16, #mlp.dims<S, _>>
+    ```
+    becomes
+    ```mlir
+    %zero = arith.constant 0.0 : bf16
+    %1 = mlp.broadcast %zero : bf16 -> tensor<?x40xbf16, #mlp.dims<S, _>>
+    %one = arith.constant 1.0 : bf16
+    %2 = mlp.broadcast %one : bf16 -> tensor<?x40xbf16, #mlp.dims<S, _>>
+    %3 = arith.cmpf ogt, %x, %1 : tensor<?x40xbf16, #mlp.dims<S, _>>
+    %0 = arith.select %3, %2, %1 : tensor<?x40xi1, #mlp.dims<S, _>>, tensor<?x40xbf16, #mlp.dims<S, _>>
+    ```
+  }];
+}
+
+def NumberOpsPass : Pass<"backfuse-number-ops", "::backfuse::mlp::GraphOp"> {
+  let summary = "Give each product its index in the bundle's flat op list";
+  let description = [{
+    Sets `mlp.op_index` on each `mlp.matmul` to the op's place in the block, which is
+    its index in the flat op list that the bundle records. Clones keep it, so that a
+    plan of any variant can name the product that it computes.
+
+    Precondition: the graph holds no sugar. Postcondition: each product has an index.
+  }];
+}
+
+def SpecializePass : Pass<"backfuse-specialize", "::mlir::ModuleOp"> {
+  let summary = "Clone each graph per value of each bool parameter";
+  let description = [{
+    Replaces a graph by one clone for each combination of values of the i1
+    parameters that its body uses. In a clone the parameters are constants, selects
+    and logic on them are resolved, and what no output needs is gone, so that a
+    variant does not load what it does not use. The clone keeps the signature, and
+    `assumptions` says for which values it is. A graph that uses no i1 parameter
+    stays as it is.
+
+    Precondition: the graph holds no sugar and uses at most 4 i1 parameters.
+    Postcondition: no graph uses an i1 parameter.
+
+    Example: with `%flag: i1 "flag"`, `@g` becomes `@g__flag_true` and
+    `@g__flag_false`, and
+    ```mlir
+    %0 = arith.select %flag, %a, %b : tensor<?x40xbf16, #mlp.dims<S, _>>
+    ```
+    becomes `%a` in the former, `%b` in the latter.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Graph to launches
+//===----------------------------------------------------------------------===//
+
+def FuseIntoLaunchesPass
+    : Pass<"backfuse-fuse-into-launches", "::backfuse::mlp::GraphOp"> {
+  let summary = "Make launches of fused products of a graph's ops";
+  let description = [{
+    Each product becomes a contraction of an `mlp.fused`, and the elementwise ops
+    that follow it in its M x N space become the op's region. Products of one space
+    that meet in an elementwise op share one `mlp.fused`, unless one depends on the
+    other; f32 products that are only added to each other share one accumulator.
+    Values that depend on no product are computed again wherever they are needed. A
+    value that a later product or another region reads is stored once. Reshapes
+    vanish, and so do casts from 16 bit to f32 of a product's operands.
+
+    A sum over the leading axes is a sum over m in the region that computes the
+    value, or rides on the loads of a product that contracts the value along the
+    same axes; failing these, a product of the value's space loads the value and
+    sums it. A truncf of an f32 sum is the sum's one rounding.
+
+    Fused ops that do not depend on each other share a launch; each is in the
+    earliest launch that it can be in.
+
+    Preconditions: no sugar, no use of a bool parameter. Postcondition: the graph
+    holds `mlp.launch` ops and its output only. What cannot be fused (an output that
+    no product's space computes, sums over trailing axes, broadcasts into the middle
+    of a space ...) is an error at the op.
+
+    Example:
+    ```mlir
+    %d = mlp.matmul %dy, %w : tensor<?x40xbf16, #mlp.dims<S, _>>, tensor<40x80xbf16> -> tensor<?x80xbf16, #mlp.dims<S, _>>
+    %gx = arith.mulf %d, %scale : tensor<?x80xbf16, #mlp.dims<S, _>>
+    ```
+    becomes
+    ```mlir
+    %gx = mlp.launch -> tensor<?x80xbf16, #mlp.dims<S, _>> {
+      %0 = mlp.fused m = S, n = 80
+          acc0 += %dy[m, k] * %w[k, n] over k = 40 : tensor<?x40xbf16, #mlp.dims<S, _>>, tensor<40x80xbf16>
+          with %scale[m, n] : tensor<?x80xbf16, #mlp.dims<S, _>>
+          -> tensor<?x80xbf16, #mlp.dims<S, _>> {
+      ^bb0(%acc: f32, %s: bf16):
+        %d = arith.truncf %acc : f32 to bf16
+        %1 = arith.mulf %d, %s : bf16
+        mlp.fused_yield store %1 : bf16
+      }
+      mlp.launch_yield %0 : tensor<?x80xbf16, #mlp.dims<S, _>>
+    }
+    ```
+  }];
+  let options = [
+    Option<"report", "report", "bool", "false",
+           "Remark at each op where it went, and why what was not fused was not">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+#endif // BACKFUSE_TRANSFORMS_PASSES_TD

@@ -1,0 +1,39 @@
+//===- Transforms.h - What the passes do, as functions ----------*- C++ -*-===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef BACKFUSE_TRANSFORMS_TRANSFORMS_H
+#define BACKFUSE_TRANSFORMS_TRANSFORMS_H
+
+#include "dialects/Mlp/IR/MlpOps.h"
+
+namespace backfuse {
+
+/// Replaces each derivative of an activation by its primitives.
+void expandSugar(mlp::GraphOp graph);
+
+/// Emits an error at the first sugar op of the graph, if there is one.
+mlir::LogicalResult verifyNoSugar(mlp::GraphOp graph);
+
+/// Gives each product its index in the bundle's flat op list.
+void numberOps(mlp::GraphOp graph);
+
+/// The i1 parameters that the graph's body uses.
+llvm::SmallVector<mlir::BlockArgument> getUsedFlags(mlp::GraphOp graph);
+
+/// Makes the graph the one for these values of its used flags: constants for the
+/// parameters, resolved selects, no dead ops. Names it after the values.
+void specialize(mlp::GraphOp graph,
+                llvm::ArrayRef<mlir::BlockArgument> flags,
+                llvm::ArrayRef<bool> values);
+
+/// Makes launches of fused products of the graph's ops. Emits an error at an op
+/// that cannot be fused, and then changes nothing.
+mlir::LogicalResult fuseIntoLaunches(mlp::GraphOp graph);
+
+/// What fuseIntoLaunches will do with each op of the graph, one line per fused op
+/// and one per op, and why what is not fused is not. Changes nothing.
+mlir::FailureOr<std::string> describeFusion(mlp::GraphOp graph);
+
+} // namespace backfuse
+
+#endif // BACKFUSE_TRANSFORMS_TRANSFORMS_H
