@@ -1,0 +1,43 @@
+//===- ReferenceDevice.cpp - The evaluator as a device --------------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs the graph op by op, each result rounded to its type. It runs no plan, so
+// it says nothing about the bundle's kernels.
+//===----------------------------------------------------------------------===//
+#include "Device.h"
+
+using namespace backfuse;
+using namespace backfuse::run;
+
+namespace {
+class ReferenceDevice final : public Device {
+public:
+  explicit ReferenceDevice(const Bundle &bundle)
+      : graph(*flatBundle(bundle).graph()) {}
+
+  std::string name() const override { return "reference"; }
+  nlohmann::json describe() const override {
+    return {{"kind", "reference"}, {"name", "reference evaluator"}};
+  }
+  void load(const reference::Problem &loaded, const Values &) override {
+    problem = &loaded;
+  }
+  std::optional<PlanSummary> plan() const override { return std::nullopt; }
+  void run() override {
+    evaluation = {};
+    require(reference::evaluate(graph, *problem, {}, evaluation));
+  }
+  void download(std::vector<reference::Tensor> &outputs) override {
+    outputs = evaluation.outputs;
+  }
+
+private:
+  const bundle::Graph &graph;
+  const reference::Problem *problem = nullptr;
+  reference::Evaluation evaluation;
+};
+} // namespace
+
+std::unique_ptr<Device> backfuse::run::makeReferenceDevice(const Bundle &b) {
+  return std::make_unique<ReferenceDevice>(b);
+}
