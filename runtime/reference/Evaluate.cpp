@@ -360,7 +360,9 @@ Error Evaluator::applyRoute(uint32_t index, ProductSpec &spec) const {
     return {};
   }
   if (!route)
-    return describeOp(graph, index) + " has f32 operands, but no route";
+    return describeOp(graph, index) +
+           " has f32 operands, but no route: the Declared mode needs the "
+           "products of the variant that was run";
   uint32_t terms = route->terms();
   DType types[2] = {route->a_type(), route->b_type()};
   for (DType type : types)
@@ -489,8 +491,6 @@ void Evaluator::collectOutputs() {
 Error Evaluator::run() {
   if (exact() && options.bounds)
     return "bounds belong to the Eager and Declared modes";
-  if (options.mode == Mode::Declared && !options.products)
-    return "the Declared mode needs the routes of a variant";
   for (uint32_t i = 0; options.products && i < options.products->size(); ++i) {
     const bundle::Product *route = options.products->Get(i);
     if (!route || !graph.ops() || route->op() >= graph.ops()->size() ||

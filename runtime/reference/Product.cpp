@@ -45,16 +45,17 @@ enum class Part {
 };
 } // namespace
 
+/// A type to which roundOnce does nothing (F32 would round f64 in Exact mode).
+static constexpr DType keepAsIs = DType::I64;
+
 /// Turns widened elements (and their error bounds) into the wanted part.
-static void transform(const ProductOperand &operand, Part part, double *values,
-                      const double *errors, int64_t count) {
-  DType type = operand.rounding;
-  if (part == Part::Value && type == DType::F32 && !operand.split)
-    return;
+template <DType type>
+static void transformAs(bool split, Part part, double *values,
+                        const double *errors, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     double x = values[i];
     double value = roundOnce(type, x), low = 0;
-    if (operand.split) {
+    if (split) {
       low = roundOnce(type, x - value);
       value += low;
     }
@@ -70,15 +71,28 @@ static void transform(const ProductOperand &operand, Part part, double *values,
       break;
     case Part::LargestMagnitude: {
       double error = errors[i];
-      if (error > 0 && operand.split)
+      if (error > 0 && split)
         error += 0x1p-16 * (std::fabs(x) + error);
-      else if (error > 0 && type != DType::F32)
+      else if (error > 0 && type != keepAsIs)
         error = std::max(roundOnce(type, x + error) - value,
                          value - roundOnce(type, x - error));
       values[i] = std::fabs(value) + error;
       break;
     }
     }
+  }
+}
+
+static void transform(const ProductOperand &operand, Part part, double *values,
+                      const double *errors, int64_t count) {
+  switch (operand.rounding) {
+  case DType::BF16:
+    return transformAs<DType::BF16>(operand.split, part, values, errors, count);
+  case DType::F16:
+    return transformAs<DType::F16>(operand.split, part, values, errors, count);
+  default:
+    if (part != Part::Value)
+      transformAs<keepAsIs>(false, part, values, errors, count);
   }
 }
 
@@ -122,23 +136,36 @@ private:
     return offsets.size() > 1 && offsets[1] - offsets[0] == 1;
   }
 
+  /// Consecutive entries of an offset table that lie equally far apart.
+  struct Run {
+    int64_t position, offset, stride, count;
+  };
+  static std::vector<Run> findRuns(const std::vector<int64_t> &offsets,
+                                   int64_t begin, int64_t end) {
+    std::vector<Run> runs;
+    for (int64_t n = begin; n < end;) {
+      int64_t stride =
+          n + 1 < end ? offsets[size_t(n + 1)] - offsets[size_t(n)] : 1;
+      int64_t next = n + 1;
+      while (next < end &&
+             offsets[size_t(next)] - offsets[size_t(next - 1)] == stride)
+        ++next;
+      runs.push_back({n - begin, offsets[size_t(n)], stride, next - n});
+      n = next;
+    }
+    return runs;
+  }
+
   /// One line of the panel per entry of `outer`, gathered in runs along
   /// `inner`.
   void packRuns(const std::vector<int64_t> &outer, int64_t o0, int64_t o1,
                 const std::vector<int64_t> &inner, int64_t n0, int64_t n1) {
+    std::vector<Run> runs = findRuns(inner, n0, n1);
     double *line = buffer.data();
     for (int64_t o = o0; o < o1; ++o, line += n1 - n0)
-      for (int64_t n = n0; n < n1;) {
-        int64_t stride =
-            n + 1 < n1 ? inner[size_t(n + 1)] - inner[size_t(n)] : 1;
-        int64_t end = n + 1;
-        while (end < n1 &&
-               inner[size_t(end)] - inner[size_t(end - 1)] == stride)
-          ++end;
-        packRun(outer[size_t(o)] + inner[size_t(n)], stride, end - n,
-                line + (n - n0));
-        n = end;
-      }
+      for (const Run &run : runs)
+        packRun(outer[size_t(o)] + run.offset, run.stride, run.count,
+                line + run.position);
   }
 
   void packRun(int64_t offset, int64_t stride, int64_t count, double *out) {

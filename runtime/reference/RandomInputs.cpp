@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 using namespace backfuse;
 using namespace backfuse::reference;
@@ -20,46 +21,56 @@ RandomStream::RandomStream(uint64_t seed, const std::string &name) {
   key = mix(mix(seed + 0x9e3779b97f4a7c15u) ^ hash);
 }
 
-/// The natural logarithm for x in (0, 1].
+/// The natural logarithm for normal x in (0, 1].
 static double logarithm(double x) {
-  int exponent;
-  double mantissa = std::frexp(x, &exponent); // [0.5, 1)
-  if (mantissa < 0.70710678118654752) {
-    mantissa *= 2;
-    --exponent;
-  }
-  // log m = 2 atanh((m-1)/(m+1)), whose argument is below 0.1716.
+  uint64_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  // x = m * 2^e with m in [sqrt(1/2), sqrt(2)).
+  constexpr uint64_t sqrtHalf = 0x3fe6a09e667f3bcdu;
+  int64_t exponent = (int64_t(bits) - int64_t(sqrtHalf)) >> 52;
+  bits -= uint64_t(exponent) << 52;
+  double mantissa;
+  std::memcpy(&mantissa, &bits, sizeof(mantissa));
+  // log m = 2 atanh(s) with |s| below 0.1716: s + s^3/3 + s^5/5 + ...
+  static constexpr double coefficients[] = {
+      1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11,
+      1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,  1.0};
   double s = (mantissa - 1) / (mantissa + 1), square = s * s, sum = 0;
-  for (int n = 23; n >= 1; n -= 2)
-    sum = sum * square + 1.0 / n;
-  return exponent * 0.69314718055994531 + 2 * s * sum;
+  for (double coefficient : coefficients)
+    sum = sum * square + coefficient;
+  return double(exponent) * 0.69314718055994531 + 2 * s * sum;
 }
 
 /// Sine and cosine of 2*pi*turns for turns in [0, 1).
 static void sineCosine(double turns, double &sine, double &cosine) {
   int quadrant = int(4 * turns + 0.5);
   double x = (4 * turns - quadrant) * 1.57079632679489662;
+  // Taylor series for |x| <= pi/4, the last term below 2^-53.
+  static constexpr double sines[] = {
+      -1 / 1307674368000.0, 1 / 6227020800.0, -1 / 39916800.0, 1 / 362880.0,
+      -1 / 5040.0,          1 / 120.0,        -1 / 6.0,        1.0};
+  static constexpr double cosines[] = {1 / 20922789888000.0,
+                                       -1 / 87178291200.0,
+                                       1 / 479001600.0,
+                                       -1 / 3628800.0,
+                                       1 / 40320.0,
+                                       -1 / 720.0,
+                                       1 / 24.0,
+                                       -0.5,
+                                       1.0};
   double square = x * x, s = 0, c = 0;
-  for (int n = 16; n >= 2; n -= 2) {
-    s = (s - 1) * -square / (n * (n + 1)); // 1 - x^2/(2*3) + ...
-    c = (c - 1) * -square / (n * (n - 1)); // 1 - x^2/(1*2) + ...
-  }
-  // Here s and c hold 1 minus the series.
-  s = x * (1 - s);
-  c = 1 - c;
-  switch (quadrant & 3) {
-  case 0:
-    sine = s, cosine = c;
-    return;
-  case 1:
-    sine = c, cosine = -s;
-    return;
-  case 2:
-    sine = -s, cosine = -c;
-    return;
-  default:
-    sine = -c, cosine = s;
-  }
+  for (double coefficient : sines)
+    s = s * square + coefficient;
+  for (double coefficient : cosines)
+    c = c * square + coefficient;
+  s *= x;
+  bool odd = quadrant & 1;
+  sine = odd ? c : s;
+  cosine = odd ? s : c;
+  if (quadrant & 2)
+    sine = -sine;
+  if ((quadrant + 1) & 2)
+    cosine = -cosine;
 }
 
 void RandomStream::normals(uint64_t pair, double &first, double &second) const {

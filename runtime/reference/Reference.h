@@ -79,7 +79,8 @@ struct Evaluation {
 
 struct EvaluateOptions {
   Mode mode = Mode::Eager;
-  /// Needed for Declared: the routes of the variant that was run.
+  /// For Declared: the routes of the variant that was run. Each product with an
+  /// f32 operand needs one.
   const flatbuffers::Vector<flatbuffers::Offset<bundle::Product>> *products =
       nullptr;
   bool bounds = false;

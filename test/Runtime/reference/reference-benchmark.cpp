@@ -25,6 +25,14 @@ static double seconds() {
       .count();
 }
 
+/// Processor seconds of this process.
+static double cpuSeconds() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
 int main(int argc, char **argv) {
   std::string workload = argc > 1 ? argv[1] : "079";
   int64_t tokens = argc > 2 ? std::atoll(argv[2]) : 2048;
@@ -40,7 +48,7 @@ int main(int argc, char **argv) {
   double start = seconds();
   Error error = makeInputs(
       *graph, inputs == "exact" ? Inputs::Exact : Inputs::Random, 1, problem);
-  double made = seconds();
+  double made = seconds(), cpuStart = cpuSeconds();
   EvaluateOptions options;
   options.mode = mode == "exact" ? Mode::Exact : Mode::Eager;
   options.bounds = mode == "bounds";
@@ -48,7 +56,7 @@ int main(int argc, char **argv) {
   Evaluation evaluation;
   if (error.empty())
     error = evaluate(*graph, problem, options, evaluation);
-  double done = seconds();
+  double done = seconds(), cpu = cpuSeconds() - cpuStart;
   if (!error.empty()) {
     std::fprintf(stderr, "error: %s\n", error.c_str());
     return 1;
@@ -57,10 +65,10 @@ int main(int argc, char **argv) {
       gate ? 2 * 2.0 * tokens * 768 * 1536 : 4 * 2.0 * tokens * 1280 * 3584;
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  std::printf("%s, %lld tokens, %s: inputs %.2f s, evaluation %.2f s, "
-              "%.1f GFLOP/s, peak %.2f GB\n",
+  std::printf("%s, %lld tokens, %s: inputs %.2f s, evaluation %.2f s (%.2f "
+              "core s), %.1f GFLOP/s, %.1f a core, peak %.2f GB\n",
               workload.c_str(), (long long)tokens, mode.c_str(), made - start,
-              done - made, operations / (done - made) * 1e-9,
-              double(usage.ru_maxrss) * 1024e-9);
+              done - made, cpu, operations / (done - made) * 1e-9,
+              operations / cpu * 1e-9, double(usage.ru_maxrss) * 1024e-9);
   return 0;
 }
