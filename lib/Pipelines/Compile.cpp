@@ -9,9 +9,13 @@
 //===----------------------------------------------------------------------===//
 #include "backfuse/Pipelines/Compile.h"
 #include "backfuse/Pipelines/CompileOptions.h"
+#include "backfuse/Pipelines/RunPipeline.h"
 #include "backfuse/Support/OutputFile.h"
 #include "backfuse/Target/Cubin/CompileKernels.h"
 #include "backfuse/Target/Cubin/TranslateToPtx.h"
+#include "mlir/Pass/Pass.h" // NVVMToLLVM.h needs it first.
+
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -111,6 +115,19 @@ static SmallVector<ModuleOp> collectKernelModules(ModuleOp module) {
   return result;
 }
 
+/// The passes that --emit=ptx runs on a kernel before it is translated.
+static void buildKernelPipeline(OpPassManager &pm) {
+  pm.addPass(createConvertNVVMToLLVMPass());
+}
+
+static std::string printModule(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  os << "\n";
+  return text;
+}
+
 /// Compiles each kernel of `modules` for each target.
 static LogicalResult compileKernelModules(ArrayRef<ModuleOp> modules,
                                           const CompileOptions &options,
@@ -194,6 +211,11 @@ static LogicalResult compileModule(ModuleOp module,
     return module.emitError("holds neither a graph ('mlp.graph') nor a kernel "
                             "('llvm.func' with 'nvvm.kernel')");
   switch (options.emit) {
+  case EmitKind::Mlir:
+    if (failed(runPipeline(module, buildKernelPipeline, options)))
+      return failure();
+    outputs.push_back({"module", printModule(module)});
+    return success();
   case EmitKind::Llvm:
     return translateKernelModules(kernels, options, outputs);
   case EmitKind::Ptx:

@@ -18,7 +18,7 @@
 #ifdef BACKFUSE_HAS_MLIRMLP
 #include "dialects/Mlp/IR/MlpDialect.h"
 #endif
-#ifdef BACKFUSE_HAS_BACKFUSETILE
+#ifdef BACKFUSE_HAS_MLIRTILE
 #include "dialects/Tile/IR/TileDialect.h"
 #endif
 #include "mlir/Pass/Pass.h"
@@ -46,7 +46,7 @@ void backfuse::registerDialects(DialectRegistry &registry) {
 #ifdef BACKFUSE_HAS_MLIRMLP
   registry.insert<mlp::MlpDialect>();
 #endif
-#ifdef BACKFUSE_HAS_BACKFUSETILE
+#ifdef BACKFUSE_HAS_MLIRTILE
   registry.insert<tile::TileDialect>();
 #endif
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect,

@@ -33,6 +33,19 @@ static void dump(const KernelJob &job, const CodegenOptions &options,
     emitWarning(job.location) << llvm::toString(std::move(error));
 }
 
+/// Writes the cubin and, where nvdisasm is beside ptxas or on PATH, its SASS.
+static void dumpCubin(const KernelJob &job, const CodegenOptions &options,
+                      const KernelBinary &binary) {
+  if (options.dumpDir.empty())
+    return;
+  dump(job, options, "ptxas", binary.log);
+  dump(job, options, "cubin",
+       StringRef(binary.cubin.data(), binary.cubin.size()));
+  std::optional<std::string> sass = disassemble(options.ptxas, binary);
+  if (sass)
+    dump(job, options, "sass", *sass);
+}
+
 /// Compiles one kernel; in the child.
 static FailureOr<KernelBinary> compileKernel(const KernelJob &job,
                                              const CodegenOptions &options,
@@ -73,9 +86,7 @@ static FailureOr<KernelBinary> compileKernel(const KernelJob &job,
       assembleWithPtxas(job.location, *name, *ptx, ptxasOptions);
   if (failed(binary))
     return failure();
-  dump(job, options, "ptxas", binary->log);
-  dump(job, options, "cubin",
-       StringRef(binary->cubin.data(), binary->cubin.size()));
+  dumpCubin(job, options, *binary);
   return binary;
 }
 

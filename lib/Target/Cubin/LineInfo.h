@@ -1,5 +1,6 @@
 //===- LineInfo.h - Line information for kernels ----------------*- C++ -*-===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef BACKFUSE_LIB_TARGET_CUBIN_LINEINFO_H
 #define BACKFUSE_LIB_TARGET_CUBIN_LINEINFO_H
 

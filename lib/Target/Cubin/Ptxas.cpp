@@ -321,3 +321,24 @@ backfuse::assembleWithPtxas(Location location, StringRef name, StringRef ptx,
     return failure();
   return binary;
 }
+
+std::optional<std::string> backfuse::disassemble(const Ptxas &ptxas,
+                                                 const KernelBinary &binary) {
+  auto tool =
+      llvm::sys::findProgramByName("nvdisasm", {path::parent_path(ptxas.path)});
+  if (!tool)
+    tool = llvm::sys::findProgramByName("nvdisasm");
+  TemporaryDir temporary("");
+  if (!tool || temporary.error)
+    return std::nullopt;
+  std::string cubin = temporary / "cubin";
+  if (llvm::Error error = writeOutput(
+          cubin, StringRef(binary.cubin.data(), binary.cubin.size()))) {
+    llvm::consumeError(std::move(error));
+    return std::nullopt;
+  }
+  ProgramResult run = runProgram(*tool, {"-c", cubin}, temporary / "sass");
+  if (run.status != 0)
+    return std::nullopt;
+  return std::move(run.output);
+}

@@ -14,6 +14,7 @@
 #include "mlir/Pass/Pass.h" // NVVMToLLVM.h needs it first.
 
 #include "LineInfo.h"
+#include "VerifyKernel.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -264,6 +265,8 @@ FailureOr<std::string> backfuse::translateToPtx(ModuleOp module,
                                                 const PtxOptions &options) {
   FailureOr<Operation *> kernel = getKernel(module);
   if (failed(kernel))
+    return failure();
+  if (failed(verifyKernel(*kernel, *options.target)))
     return failure();
   Location location = (*kernel)->getLoc();
   std::unique_ptr<llvm::TargetMachine> machine =

@@ -44,7 +44,8 @@ struct CodegenOptions {
   /// See PtxasOptions.
   std::string cacheDir;
   /// If not empty, an existing directory for each kernel's LLVM IR, PTX, cubin
-  /// and what ptxas said: NAME.TARGET.{ll,opt.ll,ptx,cubin,ptxas}.
+  /// and what ptxas said: NAME.TARGET.{ll,opt.ll,ptx,cubin,ptxas},
+  /// and .sass where CUDA's nvdisasm is beside ptxas or on PATH.
   std::string dumpDir;
 };
 

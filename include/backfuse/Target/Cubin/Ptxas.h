@@ -53,6 +53,11 @@ mlir::FailureOr<KernelBinary> assembleWithPtxas(mlir::Location location,
                                                 llvm::StringRef ptx,
                                                 const PtxasOptions &options);
 
+/// The SASS of `binary`, by the nvdisasm beside ptxas or on PATH; nothing if
+/// there is none or it fails.
+std::optional<std::string> disassemble(const Ptxas &ptxas,
+                                       const KernelBinary &binary);
+
 } // namespace backfuse
 
 #endif // BACKFUSE_TARGET_CUBIN_PTXAS_H
