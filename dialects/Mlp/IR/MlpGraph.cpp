@@ -217,7 +217,8 @@ void GraphOp::getAsmBlockArgumentNames(Region &region,
     return;
   for (auto [argument, name] :
        llvm::zip_equal(region.getArguments(), getArgNames()))
-    setName(argument, cast<StringAttr>(name).getValue());
+    if (auto string = dyn_cast<StringAttr>(name))
+      setName(argument, string.getValue());
 }
 
 ParseResult GraphOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -321,18 +322,17 @@ LogicalResult GraphOp::verify() {
     if (std::string why = whyNotPlain(type); !why.empty()) // (C4)
       return emitOpError("expects argument '") << name << "' " << why;
   }
-  DictionaryAttr assumptions = getAssumptionsAttr();
-  for (NamedAttribute assumption :
-       assumptions ? assumptions.getValue() : ArrayRef<NamedAttribute>()) {
-    auto param = llvm::find_if(getParams(), [&](BlockArgument argument) {
-      return getArgName(argument.getArgNumber()) == assumption.getName() &&
-             argument.getType().isInteger(1);
-    });
-    if (param == getParams().end() ||
-        !isa<BoolAttr>(assumption.getValue())) // (C9)
-      return emitOpError("expects an assumption to give an i1 parameter a "
-                         "bool, but got '")
-             << assumption.getName().getValue() << "'";
+  if (DictionaryAttr assumptions = getAssumptionsAttr()) {
+    for (NamedAttribute assumption : assumptions) {
+      bool isFlag = llvm::any_of(arguments, [&](BlockArgument argument) {
+        return getArgName(argument.getArgNumber()) == assumption.getName() &&
+               argument.getType().isInteger(1);
+      });
+      if (!isFlag || !isa<BoolAttr>(assumption.getValue())) // (C9)
+        return emitOpError("expects an assumption to give an i1 parameter a "
+                           "bool, but got '")
+               << assumption.getName().getValue() << "'";
+    }
   }
   return success();
 }

@@ -45,8 +45,10 @@ def Mlp_GraphOp : Mlp_Op<"graph", [
     - (C3) each variable dimension of each tensor has a name, and no fixed extent is 0;
     - (C4) the variable dimensions of inputs and outputs are single names;
     - (C5) each name in the body occurs in an input;
-    - (C6) the body holds only ops of this dialect and the elementwise ops of `arith`
-      and `math` that `docs/numerics.md` tables;
+    - (C6) the body holds only ops of this dialect, scalar or splat `arith.constant`,
+      and elementwise ops: of `arith` addf, subf, mulf, divf, negf, maximumf,
+      minimumf, maxnumf, minnumf, cmpf (olt, ole, ogt, oge, oeq, une), select, extf,
+      truncf, andi, ori, of `math` exp, exp2, log, sqrt, rsqrt, tanh, erf, absf;
     - (C7) fastmath: `afn` on elementary functions and `contract` on f32 `addf`,
       `subf`, `mulf` are all that is allowed; casts carry none and round to nearest
       even, since upstream folds `extf(truncf x)` away under `contract`;
