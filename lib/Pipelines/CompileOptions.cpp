@@ -136,10 +136,15 @@ struct Flags {
 static ManagedStatic<Flags> flags;
 
 void backfuse::registerCompileOptions() {
-  // LLVM's library has registered a --stop-after of its own, for llc.
+  // LLVM's library has registered the flags of llc and of every target, of
+  // which one has a name of ours; they stay usable, but only --help-hidden
+  // lists them.
   auto &registered = cl::getRegisteredOptions();
   if (auto it = registered.find("stop-after"); it != registered.end())
     it->second->removeArgument();
+  for (auto &[name, option] : registered)
+    if (is_contained(option->Categories, &cl::getGeneralCategory()))
+      option->setHiddenFlag(cl::Hidden);
   *flags;
 }
 
