@@ -112,7 +112,7 @@ private:
   // Step 2: homes.
   LogicalResult assignHomes();
   LogicalResult assignHome(Operation *op);
-  LogicalResult assignSumHost(SumOp sum);
+  LogicalResult assignSumHost(SumOp sum, ArrayRef<unsigned> needed);
   void mergeHomes(Operation *op, SmallVectorImpl<unsigned> &homes);
   bool dependsOn(Operation *op, Operation *on);
 
@@ -239,11 +239,7 @@ LogicalResult FusionPlanner::planOperand(PlannedProduct &product, Side side) {
   // The axes increase, so its ends tell whether they are the first or last
   // ones.
   bool leads = axes.back() == count - 1;
-  if (!leads && axes.front() != rank - count)
-    return product.op.emitOpError("contracts axes in the middle of operand ")
-           << stringifySide(side)
-           << ", which no layout of a kernel reads; permute it outside the "
-              "graph";
+  assert((leads || axes.front() == rank - count) && "(C4) of mlp.matmul");
   int64_t split = leads ? count : rank - count;
   std::optional<Extent> first = getExtentOfAxes(type, 0, split);
   std::optional<Extent> second = getExtentOfAxes(type, split, rank);
@@ -367,7 +363,8 @@ void FusionPlanner::mergeHomes(Operation *op,
 /// Chooses where the sum of a value that depends on no product is computed:
 /// with a product that contracts the value along the same axes, or else in the
 /// space of a product of the same extents.
-LogicalResult FusionPlanner::assignSumHost(SumOp sum) {
+LogicalResult FusionPlanner::assignSumHost(SumOp sum,
+                                           ArrayRef<unsigned> needed) {
   Value root = stripExact(sum.getX());
   RankedTensorType type = getTensorType(sum.getX());
   int64_t rank = type.getRank(), count = sum.getAxes().size();
@@ -379,26 +376,34 @@ LogicalResult FusionPlanner::assignSumHost(SumOp sum) {
         "outside the graph");
   std::optional<Extent> rows = getExtentOfAxes(type, 0, count);
   std::optional<Extent> columns = getExtentOfAxes(type, count, rank);
-  for (auto [index, product] : llvm::enumerate(plan.products)) {
-    if (product.k != rows || dependsOn(product.op, sum))
+  auto canHost = [&](unsigned index) {
+    return !dependsOn(plan.products[index].op, sum) &&
+           llvm::none_of(needed, [&](unsigned group) {
+             return groups.isEquivalent(index, group) ||
+                    groupReaches(index, group);
+           });
+  };
+  unsigned numProducts = plan.products.size();
+  for (unsigned index = 0; index < numProducts; ++index) {
+    const PlannedProduct &product = plan.products[index];
+    if (product.k != rows || !canHost(index))
       continue;
-    if (product.a == root && product.aMajor == Major::MnMajor &&
-        product.m == columns) {
-      sumHosts[sum] = SumHost{static_cast<unsigned>(index), Side::A};
-      return success();
-    }
-    if (product.b == root && product.bMajor == Major::MnMajor &&
-        product.n == columns) {
-      sumHosts[sum] = SumHost{static_cast<unsigned>(index), Side::B};
+    bool isA = product.a == root && product.aMajor == Major::MnMajor &&
+               product.m == columns;
+    bool isB = product.b == root && product.bMajor == Major::MnMajor &&
+               product.n == columns;
+    if (isA || isB) {
+      sumHosts[sum] = SumHost{index, isA ? Side::A : Side::B};
       return success();
     }
   }
-  for (auto [index, product] : llvm::enumerate(plan.products))
-    if (product.m == rows && product.n == columns &&
-        !dependsOn(product.op, sum)) {
-      sumHosts[sum] = SumHost{static_cast<unsigned>(index), std::nullopt};
+  for (unsigned index = 0; index < numProducts; ++index) {
+    const PlannedProduct &product = plan.products[index];
+    if (product.m == rows && product.n == columns && canHost(index)) {
+      sumHosts[sum] = SumHost{index, std::nullopt};
       return success();
     }
+  }
   return sum.emitOpError("rides nowhere: its operand depends on no product, no "
                          "product contracts it along the summed axes, and none "
                          "has the space ")
@@ -427,7 +432,7 @@ LogicalResult FusionPlanner::assignHome(Operation *op) {
   if (auto sum = dyn_cast<SumOp>(op)) {
     // A sum has a home, too, but is read as a whole.
     if (candidates.empty()) {
-      if (failed(assignSumHost(sum)))
+      if (failed(assignSumHost(sum, needed.getArrayRef())))
         return failure();
       candidates.push_back(sumHosts[sum].product);
     }
@@ -466,19 +471,17 @@ LogicalResult FusionPlanner::assignHome(Operation *op) {
     });
   });
   homes[result] = *home;
-  needed.insert_range(candidates);
-  for (unsigned producer : needed) {
-    bool isOwn = groups.isEquivalent(producer, *home);
-    if (isOwn && llvm::is_contained(candidates, producer))
-      continue;
-    if (isOwn || groupReaches(*home, producer))
+  for (unsigned producer : needed)
+    if (groups.isEquivalent(producer, *home) || groupReaches(*home, producer))
       return op->emitOpError(
           "reads a sum or broadcast of values that depend on "
           "the product it follows, so that it needs a pass "
           "over them of its own, without a product; such work "
           "is not supported: do it outside the graph");
-    groupEdges.insert({producer, *home});
-  }
+  needed.insert_range(candidates);
+  for (unsigned producer : needed)
+    if (!groups.isEquivalent(producer, *home))
+      groupEdges.insert({producer, *home});
   return success();
 }
 
@@ -681,18 +684,27 @@ FailureOr<unsigned> FusionPlanner::findRide(Value value,
                                             std::optional<unsigned> consumer,
                                             Operation *user) {
   RankedTensorType type = getTensorType(value);
-  for (auto [index, fused] : llvm::enumerate(plan.fused))
-    if (getMatrixSplit(type, fused.m, fused.n) &&
-        (!consumer || !fusedReaches(*consumer, index)))
-      return index;
-  InFlightDiagnostic diag = user->emitOpError();
-  if (consumer)
-    diag << "multiplies a value that depends on no product, and no product of "
-            "the "
-            "value's space comes before to compute it; compute it outside the "
-            "graph and pass it as an input";
+  auto needed = needs.lookup(value);
+  for (auto [index, fused] : llvm::enumerate(plan.fused)) {
+    unsigned candidate = index;
+    if (!getMatrixSplit(type, fused.m, fused.n) ||
+        (consumer && fusedReaches(*consumer, candidate)))
+      continue;
+    if (llvm::none_of(needed, [&](unsigned group) {
+          return fusedReaches(candidate, plan.products[group].fused);
+        }))
+      return candidate;
+  }
+  InFlightDiagnostic diag = user->emitOpError(consumer ? "multiplies" : "is");
+  if (!needed.empty())
+    diag << " a value of sums, which no epilogue can compute after them; "
+            "compute it outside the graph";
+  else if (consumer)
+    diag << " a value that depends on no product, and no product of its space "
+            "comes before to compute it; compute it outside the graph and pass "
+            "it as an input";
   else
-    diag << "is an output that depends on no product, and no product has its "
+    diag << " an output that depends on no product, and no product has its "
             "space; compute it outside the graph";
   if (consumer && value.getDefiningOp())
     diag.attachNote(value.getLoc()) << "the value is computed here";
