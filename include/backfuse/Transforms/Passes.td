@@ -126,4 +126,43 @@ def FuseIntoLaunchesPass
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// Scalar regions
+//===----------------------------------------------------------------------===//
+
+def ExpandElementaryFunctionsPass : Pass<"backfuse-expand-elementary-functions"> {
+  let summary = "Expand scalar elementary functions to arithmetic";
+  let description = [{
+    Rewrites each scalar `math.{exp, exp2, log, sqrt, rsqrt, tanh, erf}` and
+    `mlp.{sigmoid, gelu, silu, relu}` into `arith` and `math.fma` ops on f32 and
+    `tile.approx`. An operand of 16 bits is extended first, the result rounded once
+    at the end. Without `afn` the f32 value is within 2^-20 of the function's, relatively,
+    where that is a normal number; `docs/elementary-functions.md` tables what was
+    measured. Functions of tensors are left alone.
+
+    Precondition: regions of scalars (`tile.drain`) hold no sugar and no other function of
+    `math`. Postcondition: they hold no function but `math.{absf, copysign, floor,
+    fma, roundeven}` and `tile.approx`. Constants are at the start of their block; the
+    same subexpression may occur twice.
+
+    Example:
+    ```mlir
+    %0 = mlp.sigmoid %x afn : bf16
+    ```
+    becomes
+    ```mlir
+    %one = arith.constant 1.000000e+00 : f32
+    %c = arith.constant -1.44269502 : f32
+    %1 = arith.extf %x : bf16 to f32
+    %2 = arith.mulf %1, %c : f32
+    %3 = tile.approx ex2 %2 : f32
+    %4 = arith.addf %3, %one : f32
+    %5 = tile.approx rcp %4 : f32
+    %0 = arith.truncf %5 : f32 to bf16
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::backfuse::tile::TileDialect"];
+}
+
 #endif // BACKFUSE_TRANSFORMS_PASSES_TD

@@ -34,6 +34,10 @@ mlir::LogicalResult fuseIntoLaunches(mlp::GraphOp graph);
 /// and one per op, and why what is not fused is not. Changes nothing.
 mlir::FailureOr<std::string> describeFusion(mlp::GraphOp graph);
 
+/// Rewrites the scalar elementary functions under `root` into arithmetic on f32 and
+/// tile.approx. Emits an error at each scalar function that has no expansion.
+mlir::LogicalResult expandElementaryFunctions(mlir::Operation *root);
+
 } // namespace backfuse
 
 #endif // BACKFUSE_TRANSFORMS_TRANSFORMS_H
