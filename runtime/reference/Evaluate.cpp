@@ -84,9 +84,12 @@ private:
                      Array &to, int64_t begin, int64_t count) const;
   Array evaluateBroadcast(const bundle::Op &op) const;
   Array evaluateReshape(const bundle::Op &op) const;
-  Array evaluateSum(const bundle::Op &op) const;
+  Error evaluateSum(uint32_t index, Array &to) const;
   Error evaluateMatmul(uint32_t index, Array &to) const;
   Error applyRoute(uint32_t index, ProductSpec &spec) const;
+  Error weightsOver(uint32_t index, uint32_t value,
+                    const flatbuffers::Vector<int32_t> &axes,
+                    std::vector<double> &weights) const;
   void storeRounded(DType type, Array &to, int64_t begin, int64_t count,
                     double *sums, double *errors) const;
   Array contiguous(const Array &array) const;
@@ -283,70 +286,127 @@ void Evaluator::storeRounded(DType type, Array &to, int64_t begin,
     to.writeError(begin, count, errors);
 }
 
-/// Adds elements free[c] + reduced[r] for all r, in this order, to sums[c].
-static void sumColumns(const Array &array, const std::vector<int64_t> &free,
-                       const std::vector<int64_t> &reduced, int64_t begin,
-                       int64_t end, double *sums, double *magnitudes,
-                       double *errors) {
-  int64_t stride =
-      end - begin > 1 ? free[size_t(begin + 1)] - free[size_t(begin)] : 1;
-  std::vector<double> buffer(size_t(end - begin)),
-      errorBuffer(size_t(end - begin));
-  for (int64_t offset : reduced) {
-    array.load(offset + free[size_t(begin)], stride, end - begin,
-               buffer.data());
-    for (int64_t c = 0; c < end - begin; ++c)
-      sums[c] += buffer[size_t(c)];
-    if (!errors)
-      continue;
-    array.loadError(offset + free[size_t(begin)], stride, end - begin,
-                    errorBuffer.data());
-    for (int64_t c = 0; c < end - begin; ++c) {
-      magnitudes[c] += std::fabs(buffer[size_t(c)]) + errorBuffer[size_t(c)];
-      errors[c] += errorBuffer[size_t(c)];
+/// With token weights: how often each index over `axes` of the value counts.
+/// Stays empty if no tokens are among them.
+Error Evaluator::weightsOver(uint32_t index, uint32_t value,
+                             const flatbuffers::Vector<int32_t> &axes,
+                             std::vector<double> &weights) const {
+  if (!options.tokenWeights)
+    return {};
+  const auto *extents = graph.values()->Get(value)->type()->extents();
+  const Shape &shape = resolved.shapes[value];
+  size_t found = 0;
+  // All token dimensions but the last one are 1 here.
+  int64_t inner = 1, tokenInner = 0;
+  for (uint32_t i = axes.size(); i-- > 0;) {
+    auto axis = uint32_t(axes.Get(i));
+    int32_t dim = extents->Get(axis)->dim();
+    if (dim >= 0) {
+      std::string name = graph.dims()->Get(uint32_t(dim))->str();
+      for (const std::string &token : options.tokenDims)
+        found += token == name;
+      if (name == options.tokenDims.back())
+        tokenInner = inner;
     }
+    inner *= shape[axis];
   }
+  if (found == 0)
+    return {};
+  if (found != options.tokenDims.size())
+    return describeOp(graph, index) +
+           " runs over some of the token dimensions only";
+  auto rows = int64_t(options.tokenWeights->size());
+  for (int64_t i = 0; i < inner; ++i)
+    weights.push_back((*options.tokenWeights)[size_t(i / tokenInner % rows)]);
+  return {};
 }
 
-Array Evaluator::evaluateSum(const bundle::Op &op) const {
+/// The number of terms that `count` weighted ones stand for.
+static int64_t numTerms(int64_t count, const std::vector<double> &weights) {
+  if (weights.empty())
+    return count;
+  double terms = 0;
+  for (double weight : weights)
+    terms += weight;
+  return int64_t(terms);
+}
+
+namespace {
+/// Sums over `reduced`, in this order, for neighbouring results.
+struct ColumnSums {
+  static constexpr int64_t most = 256;
+  double sums[most] = {}, magnitudes[most] = {}, errors[most] = {};
+
+  void add(const Array &array, int64_t offset, int64_t stride, int64_t count,
+           double weight, bool withErrors) {
+    double values[most], valueErrors[most];
+    array.load(offset, stride, count, values);
+    for (int64_t c = 0; c < count; ++c)
+      sums[c] += weight * values[c];
+    if (!withErrors)
+      return;
+    array.loadError(offset, stride, count, valueErrors);
+    for (int64_t c = 0; c < count; ++c) {
+      magnitudes[c] += weight * (std::fabs(values[c]) + valueErrors[c]);
+      errors[c] += weight * valueErrors[c];
+    }
+  }
+};
+} // namespace
+
+/// Cuts [0, offsets.size()) into blocks of at most ColumnSums::most entries
+/// that lie equally far apart; returns where they start, and the end.
+static std::vector<int64_t> uniformBlocks(const std::vector<int64_t> &offsets) {
+  std::vector<int64_t> starts;
+  auto count = int64_t(offsets.size());
+  for (int64_t i = 0; i < count; ++i) {
+    bool same = !starts.empty() && i - starts.back() < ColumnSums::most &&
+                (i - starts.back() < 2 ||
+                 offsets[size_t(i)] - offsets[size_t(i - 1)] ==
+                     offsets[size_t(i - 1)] - offsets[size_t(i - 2)]);
+    if (!same)
+      starts.push_back(i);
+  }
+  starts.push_back(count);
+  return starts;
+}
+
+Error Evaluator::evaluateSum(uint32_t index, Array &to) const {
+  const bundle::Op &op = *graph.ops()->Get(index);
   const Array &array = operand(op, 0);
+  std::vector<double> weights;
+  if (Error error =
+          weightsOver(index, op.operands()->Get(0), *op.dims(), weights);
+      !error.empty())
+    return error;
   std::vector<int64_t> free =
       offsetsOver(array, freeAxes(array.shape.size(), *op.dims()));
   std::vector<int64_t> reduced = offsetsOver(
       array, std::vector<int>(op.dims()->begin(), op.dims()->end()));
-  Array to = allocateResult(op, options.bounds);
-  int64_t count = int64_t(free.size());
-  double bound = accumulationBound(int64_t(reduced.size()));
-  // Blocks of neighbouring results, which lie equally far apart.
-  std::vector<int64_t> starts;
-  constexpr int64_t longest = 256;
-  for (int64_t i = 0; i < count; ++i) {
-    bool same = !starts.empty() && i - starts.back() < longest &&
-                (i - starts.back() < 2 ||
-                 free[size_t(i)] - free[size_t(i - 1)] ==
-                     free[size_t(i - 1)] - free[size_t(i - 2)]);
-    if (!same)
-      starts.push_back(i);
-  }
-  parallelFor(int64_t(starts.size()), options.threads, [&](int64_t s) {
-    int64_t begin = starts[size_t(s)];
-    int64_t end = size_t(s) + 1 < starts.size() ? starts[size_t(s) + 1] : count;
-    double sums[longest] = {}, magnitudes[longest] = {}, errors[longest] = {};
-    sumColumns(array, free, reduced, begin, end, sums, magnitudes,
-               options.bounds ? errors : nullptr);
-    for (int64_t c = 0; options.bounds && c < end - begin; ++c)
-      errors[c] += bound * magnitudes[c];
-    storeRounded(to.dtype, to, begin, end - begin, sums,
-                 options.bounds ? errors : nullptr);
+  to = allocateResult(op, options.bounds);
+  double bound = accumulationBound(numTerms(int64_t(reduced.size()), weights));
+  std::vector<int64_t> starts = uniformBlocks(free);
+  parallelFor(int64_t(starts.size()) - 1, options.threads, [&](int64_t s) {
+    int64_t begin = starts[size_t(s)], count = starts[size_t(s) + 1] - begin;
+    int64_t stride =
+        count > 1 ? free[size_t(begin + 1)] - free[size_t(begin)] : 1;
+    ColumnSums columns;
+    for (size_t r = 0; r < reduced.size(); ++r)
+      columns.add(array, reduced[r] + free[size_t(begin)], stride, count,
+                  weights.empty() ? 1 : weights[r], options.bounds);
+    for (int64_t c = 0; options.bounds && c < count; ++c)
+      columns.errors[c] += bound * columns.magnitudes[c];
+    storeRounded(to.dtype, to, begin, count, columns.sums,
+                 options.bounds ? columns.errors : nullptr);
   });
-  return to;
+  return {};
 }
 
 /// What the variant's route did to the operands (Declared), or may have done
 /// (bounds in Eager mode).
 Error Evaluator::applyRoute(uint32_t index, ProductSpec &spec) const {
   const bundle::Op &op = *graph.ops()->Get(index);
-  int64_t lengthK = int64_t(spec.a.contract.size());
+  int64_t lengthK = numTerms(int64_t(spec.a.contract.size()), spec.weights);
   spec.relativeError = accumulationBound(lengthK);
   bool single =
       spec.a.array->dtype == DType::F32 || spec.b.array->dtype == DType::F32;
@@ -401,6 +461,10 @@ Error Evaluator::evaluateMatmul(uint32_t index, Array &to) const {
   };
   bind(spec.a, 0, *op.a_contract());
   bind(spec.b, 1, *op.b_contract());
+  if (Error error = weightsOver(index, op.operands()->Get(0), *op.a_contract(),
+                                spec.weights);
+      !error.empty())
+    return error;
   spec.bounds = options.bounds;
   spec.threads = options.threads;
   if (!exact())
@@ -441,7 +505,8 @@ Error Evaluator::evaluateOp(uint32_t index) {
     to = evaluateReshape(op);
     break;
   case OpKind::Sum:
-    to = evaluateSum(op);
+    if (Error error = evaluateSum(index, to); !error.empty())
+      return error;
     break;
   case OpKind::Matmul:
     if (Error error = evaluateMatmul(index, to); !error.empty())

@@ -235,8 +235,10 @@ void Analyzer::setLeaf(uint32_t input, const LeafChoice &choice) {
   to.quantum = choice.magnitude ? choice.scale : HUGE_VAL;
   to.maxAbs = double(choice.magnitude) * choice.scale;
   cutAtZero(to, int(value), {-to.maxAbs, to.maxAbs});
-  to.fiber = choice.fiber;
-  to.nonzeros = choice.nonzeros;
+  if (choice.spacing > 1) {
+    to.fiber = choice.fiber;
+    to.nonzeros = (choice.fiber.length + choice.spacing - 1) / choice.spacing;
+  }
 }
 
 /// A boolean parameter may be either, so that one set of inputs serves both.

@@ -38,9 +38,9 @@ struct LeafChoice {
   /// Else: integers of at most this magnitude, times `scale`, a power of two.
   int64_t magnitude = 3;
   double scale = 1;
-  /// If nonzeros > 0: at most so many of each fiber's elements are not 0.
+  /// If above 1: of each `spacing` neighbours along a fiber one is not 0.
+  int64_t spacing = 1;
   Fiber fiber;
-  int64_t nonzeros = 0;
 };
 
 struct Interval {

@@ -34,13 +34,17 @@ static constexpr int64_t freeMagnitude = 31;
 static constexpr double freeScale = 0.125;
 static constexpr double largestScale = 4096;
 
+/// Sparser inputs would leave whole steps of a kernel's main loop untested.
+static constexpr int64_t largestSpacing = 64;
+
 namespace {
 class Chooser {
 public:
   Chooser(const bundle::Graph &graph, const ResolvedGraph &resolved,
-          const std::map<std::string, double> &params, bool periodicTokens)
+          const std::map<std::string, double> &params,
+          const std::vector<int64_t> &rowElements)
       : graph(graph), resolved(resolved), params(params),
-        periodic(periodicTokens) {}
+        rowElements(rowElements) {}
 
   /// Finds choices without violations, or says why there are none.
   Error choose();
@@ -50,7 +54,7 @@ private:
   const bundle::Graph &graph;
   const ResolvedGraph &resolved;
   const std::map<std::string, double> &params;
-  bool periodic;
+  const std::vector<int64_t> &rowElements;
   std::vector<int> producer; // op by value; -1: an argument
   ExactAnalysis analysis;
 
@@ -130,7 +134,7 @@ bool Chooser::usePoints(int leaf) {
   }
   choice = before;
   choice.points = suitable;
-  choice.nonzeros = 0;
+  choice.spacing = 1;
   return !suitable.empty();
 }
 
@@ -185,25 +189,29 @@ bool Chooser::shrink(const Violation &violation) {
                                                     : largest->magnitude - 1);
     return true;
   }
-  // Then zeros. A periodic input repeats, so a fiber along tokens has no bound.
+  // Then zeros, but not along tokens that repeat.
   const Source *first = nullptr;
   for (const Source &source : sources) {
     const LeafChoice &choice = choices[size_t(source.leaf)];
-    if (source.fiber.length <= 1 || periodic)
+    int64_t row = rowElements[size_t(source.leaf)];
+    if (source.fiber.length <= 1 ||
+        (row && source.fiber.length * source.fiber.inner > row))
       continue;
-    if (choice.nonzeros > 1 && choice.fiber == source.fiber) {
+    if (choice.spacing > 1 && choice.fiber == source.fiber) {
       first = &source;
       break;
     }
-    if (!choice.nonzeros && !first)
+    if (choice.spacing == 1 && !first)
       first = &source;
   }
   if (!first)
     return false;
   LeafChoice &choice = choices[size_t(first->leaf)];
-  int64_t nonzeros = choice.nonzeros ? choice.nonzeros : first->fiber.length;
+  int64_t limit = std::min(largestSpacing, first->fiber.length);
+  if (choice.spacing >= limit)
+    return false;
+  choice.spacing = std::min(limit, choice.spacing + 1 + choice.spacing / 8);
   choice.fiber = first->fiber;
-  choice.nonzeros = (nonzeros + 1) / 2;
   return true;
 }
 
@@ -276,7 +284,7 @@ static double chosenValue(const LeafChoice &choice, const RandomStream &stream,
   if (!choice.points.empty())
     return choice.points[stream.below(position, choice.points.size())];
   auto magnitude = uint64_t(choice.magnitude);
-  if (!choice.nonzeros)
+  if (choice.spacing == 1)
     return (double(stream.below(position, 2 * magnitude + 1)) -
             double(magnitude)) *
            choice.scale;
@@ -284,7 +292,7 @@ static double chosenValue(const LeafChoice &choice, const RandomStream &stream,
   // from fiber to fiber.
   int64_t length = choice.fiber.length, inner = choice.fiber.inner;
   int64_t along = i / inner % length;
-  int64_t spacing = (length + choice.nonzeros - 1) / choice.nonzeros;
+  int64_t spacing = choice.spacing;
   int64_t first = i - along * inner + along / spacing * spacing * inner;
   uint64_t place =
       RandomStream::mix(stream.bits(uint64_t(first))) % uint64_t(spacing);
@@ -296,23 +304,26 @@ static double chosenValue(const LeafChoice &choice, const RandomStream &stream,
          choice.scale;
 }
 
-/// Fills rows [firstRow, ...) of an input whose rows repeat after `period`
-/// (0: never).
 static void fillExact(Tensor &tensor, const LeafChoice &choice,
-                      const RandomStream &stream, int64_t rowElements,
-                      int64_t firstRow, int64_t period) {
+                      const RandomStream &stream) {
   int64_t count = tensor.numElements();
   constexpr int64_t piece = 1 << 16;
   parallelFor((count + piece - 1) / piece, 0, [&](int64_t p) {
     int64_t end = std::min(count, (p + 1) * piece);
-    for (int64_t i = p * piece; i < end; ++i) {
-      int64_t at = i;
-      if (period)
-        at = (i / rowElements + firstRow) % period * rowElements +
-             i % rowElements;
-      tensor.set(i, chosenValue(choice, stream, at));
-    }
+    for (int64_t i = p * piece; i < end; ++i)
+      tensor.set(i, chosenValue(choice, stream, i));
   });
+}
+
+Error reference::chooseExactInputs(const bundle::Graph &graph,
+                                   const ResolvedGraph &resolved,
+                                   const std::map<std::string, double> &params,
+                                   const std::vector<int64_t> &rowElements,
+                                   std::vector<LeafChoice> &choices) {
+  Chooser chooser(graph, resolved, params, rowElements);
+  Error error = chooser.choose();
+  choices = std::move(chooser.choices);
+  return error;
 }
 
 Error reference::makeExactInputs(const bundle::Graph &graph, uint64_t seed,
@@ -320,16 +331,178 @@ Error reference::makeExactInputs(const bundle::Graph &graph, uint64_t seed,
   ResolvedGraph resolved;
   if (Error error = resolve(graph, problem.dims, resolved); !error.empty())
     return error;
-  Chooser chooser(graph, resolved, problem.params, /*periodicTokens=*/false);
-  if (Error error = chooser.choose(); !error.empty())
+  uint32_t numInputs = graph.inputs() ? graph.inputs()->size() : 0;
+  std::vector<LeafChoice> choices;
+  if (Error error =
+          chooseExactInputs(graph, resolved, problem.params,
+                            std::vector<int64_t>(numInputs, 0), choices);
+      !error.empty())
     return error;
   problem.inputs.clear();
-  for (uint32_t i = 0; graph.inputs() && i < graph.inputs()->size(); ++i) {
+  for (uint32_t i = 0; i < numInputs; ++i) {
     const bundle::Argument *argument = graph.inputs()->Get(i);
     problem.inputs.emplace_back(resolved.dtypes[argument->value()],
                                 resolved.shapes[argument->value()]);
-    fillExact(problem.inputs.back(), chooser.choices[i],
-              RandomStream(seed, argument->name()->str()), 1, 0, 0);
+    fillExact(problem.inputs.back(), choices[i],
+              RandomStream(seed, argument->name()->str()));
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Huge token counts
+//===----------------------------------------------------------------------===//
+
+int64_t PeriodicInputs::numTokens() const {
+  int64_t tokens = 1;
+  for (const std::string &dim : tokenDims)
+    tokens *= dims.at(dim);
+  return tokens;
+}
+
+/// For each axis of a value: which token dimension it is, or -1.
+static std::vector<int> tokenAxes(const bundle::Graph &graph, uint32_t value,
+                                  const std::vector<std::string> &tokenDims) {
+  std::vector<int> axes;
+  if (const auto *extents = graph.values()->Get(value)->type()->extents())
+    for (const bundle::Extent *extent : *extents) {
+      int which = -1;
+      if (extent->dim() >= 0) {
+        std::string name = graph.dims()->Get(uint32_t(extent->dim()))->str();
+        auto it = std::find(tokenDims.begin(), tokenDims.end(), name);
+        if (it != tokenDims.end())
+          which = int(it - tokenDims.begin());
+      }
+      axes.push_back(which);
+    }
+  return axes;
+}
+
+/// Whether the tokens are the value's leading axes (1), it has none (0), or
+/// something else (-1).
+static int classifyTokens(const std::vector<int> &axes, size_t numTokenDims) {
+  size_t count = 0;
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] >= 0) {
+      if (size_t(axes[i]) != i)
+        return -1;
+      ++count;
+    }
+  return count == 0 ? 0 : count == numTokenDims ? 1 : -1;
+}
+
+/// The shape of `rows` rows.
+static Shape windowShape(const Shape &shape, size_t numTokenDims,
+                         int64_t rows) {
+  Shape window = shape;
+  std::fill(window.begin(), window.begin() + long(numTokenDims), 1);
+  window[numTokenDims - 1] = rows;
+  return window;
+}
+
+Error reference::makePeriodicInputs(const bundle::Graph &graph, uint64_t seed,
+                                    const Problem &problem,
+                                    const std::vector<std::string> &tokenDims,
+                                    int64_t period, PeriodicInputs &inputs) {
+  ResolvedGraph resolved;
+  if (Error error = resolve(graph, problem.dims, resolved); !error.empty())
+    return error;
+  if (tokenDims.empty() || period < 1)
+    return "periodic inputs need token dimensions and a period of at least 1";
+  inputs = {tokenDims, period, problem.dims, problem.params, {}, {}};
+  for (const std::string &dim : tokenDims)
+    if (!problem.dims.count(dim))
+      return "no value given for dimension '" + dim + "'";
+  uint32_t numInputs = graph.inputs() ? graph.inputs()->size() : 0;
+  std::vector<int64_t> rowElements(numInputs, 0);
+  for (uint32_t i = 0; i < numInputs; ++i) {
+    const bundle::Argument *argument = graph.inputs()->Get(i);
+    int tokens = classifyTokens(tokenAxes(graph, argument->value(), tokenDims),
+                                tokenDims.size());
+    if (tokens < 0)
+      return "the token dimensions are not the leading axes of input '" +
+             argument->name()->str() + "'";
+    inputs.hasTokens.push_back(tokens > 0);
+    if (!tokens)
+      continue;
+    rowElements[i] = 1;
+    const Shape &shape = resolved.shapes[argument->value()];
+    for (size_t axis = tokenDims.size(); axis < shape.size(); ++axis)
+      rowElements[i] *= shape[axis];
+  }
+  std::vector<LeafChoice> choices;
+  if (Error error = chooseExactInputs(graph, resolved, problem.params,
+                                      rowElements, choices);
+      !error.empty())
+    return error;
+  int64_t rows = std::min(period, inputs.numTokens());
+  for (uint32_t i = 0; i < numInputs; ++i) {
+    const bundle::Argument *argument = graph.inputs()->Get(i);
+    Shape shape = resolved.shapes[argument->value()];
+    if (inputs.hasTokens[i])
+      shape = windowShape(shape, tokenDims.size(), rows);
+    inputs.tensors.emplace_back(resolved.dtypes[argument->value()], shape);
+    fillExact(inputs.tensors.back(), choices[i],
+              RandomStream(seed, argument->name()->str()));
+  }
+  return {};
+}
+
+Problem reference::makeWindow(const PeriodicInputs &inputs, int64_t firstRow,
+                              int64_t rows) {
+  Problem window;
+  window.dims = inputs.dims;
+  window.params = inputs.params;
+  for (const std::string &dim : inputs.tokenDims)
+    window.dims[dim] = 1;
+  window.dims[inputs.tokenDims.back()] = rows;
+  for (size_t i = 0; i < inputs.tensors.size(); ++i) {
+    const Tensor &from = inputs.tensors[i];
+    if (!inputs.hasTokens[i]) {
+      window.inputs.push_back(from);
+      continue;
+    }
+    window.inputs.emplace_back(
+        from.dtype, windowShape(from.shape, inputs.tokenDims.size(), rows));
+    int64_t stored = from.shape[inputs.tokenDims.size() - 1];
+    int64_t rowBytes = stored ? int64_t(from.bytes.size()) / stored : 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      int64_t source = (firstRow + row) % inputs.period;
+      std::copy_n(from.bytes.begin() + source * rowBytes, rowBytes,
+                  window.inputs.back().bytes.begin() + row * rowBytes);
+    }
+  }
+  return window;
+}
+
+Error reference::evaluateReductions(const bundle::Graph &graph,
+                                    const PeriodicInputs &inputs,
+                                    const EvaluateOptions &options,
+                                    Evaluation &result) {
+  int64_t tokens = inputs.numTokens(), rows = std::min(inputs.period, tokens);
+  // Token t stands for t, t + period, ...
+  std::vector<double> weights(size_t(rows), 0.0);
+  for (int64_t t = 0; t < rows; ++t)
+    weights[size_t(t)] =
+        double((tokens - t + inputs.period - 1) / inputs.period);
+  EvaluateOptions weighted = options;
+  weighted.tokenDims = inputs.tokenDims;
+  weighted.tokenWeights = &weights;
+  if (Error error =
+          evaluate(graph, makeWindow(inputs, 0, rows), weighted, result);
+      !error.empty())
+    return error;
+  for (uint32_t o = 0; o < result.outputs.size(); ++o) {
+    std::vector<int> axes =
+        tokenAxes(graph, graph.outputs()->Get(o)->value(), inputs.tokenDims);
+    if (std::all_of(axes.begin(), axes.end(),
+                    [](int axis) { return axis < 0; }))
+      continue;
+    result.outputs[o].bytes.clear();
+    if (o < result.exact.size())
+      result.exact[o].clear();
+    if (o < result.bounds.size())
+      result.bounds[o].clear();
   }
   return {};
 }

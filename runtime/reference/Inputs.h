@@ -4,13 +4,22 @@
 #ifndef BACKFUSE_REFERENCE_INPUTS_H
 #define BACKFUSE_REFERENCE_INPUTS_H
 
-#include "Resolve.h"
+#include "ExactAnalysis.h"
 
 namespace backfuse::reference {
 
 /// Standard normal, scaled as makeInputs says.
 void fillRandom(Tensor &tensor, const std::string &name, uint64_t seed,
                 int threads);
+
+/// What each input is made of so that the graph is exact, for the extents of
+/// `resolved`. `rowElements`: for each input whose rows repeat, the elements of
+/// a row; else 0.
+Error chooseExactInputs(const bundle::Graph &graph,
+                        const ResolvedGraph &resolved,
+                        const std::map<std::string, double> &params,
+                        const std::vector<int64_t> &rowElements,
+                        std::vector<LeafChoice> &choices);
 
 /// makeInputs for Inputs::Exact.
 Error makeExactInputs(const bundle::Graph &graph, uint64_t seed,

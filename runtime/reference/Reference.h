@@ -85,9 +85,65 @@ struct EvaluateOptions {
       nullptr;
   bool bounds = false;
   int threads = 0; // 0: all cores
+  /// Set by evaluateReductions: token t stands for tokenWeights[t] equal tokens
+  /// wherever all of `tokenDims` are contracted or summed away.
+  std::vector<std::string> tokenDims;
+  const std::vector<double> *tokenWeights = nullptr;
 };
 Error evaluate(const bundle::Graph &graph, const Problem &problem,
                const EvaluateOptions &options, Evaluation &result);
+
+//===----------------------------------------------------------------------===//
+// Huge token counts
+//
+// Exact inputs whose rows (one row per token, all token dimensions flattened)
+// repeat after a prime number of tokens. A device runs all tokens; the
+// evaluator needs only one period, since
+// - outputs with a row per token are compared in windows: makeWindow gives the
+//   problem for rows [first, first + rows), which is evaluated as usual, and
+//   its outputs compared with these rows of the device's outputs;
+// - outputs without tokens (weight and bias gradients) are sums over tokens of
+//   something periodic: evaluateReductions evaluates one period, each token
+//   weighted by how often it occurs. All is exact, so every bit must agree.
+//===----------------------------------------------------------------------===//
+
+struct PeriodicInputs {
+  /// The variable dimensions that count tokens, outermost first. An input has
+  /// tokens if they are its leading axes, in this order.
+  std::vector<std::string> tokenDims;
+  int64_t period = 0;
+  /// All dimensions as the device sees them, and the scalars.
+  std::map<std::string, int64_t> dims;
+  std::map<std::string, double> params;
+  /// For each graph input: the first min(period, tokens) rows if it has tokens,
+  /// else all of it.
+  std::vector<Tensor> tensors;
+  std::vector<bool> hasTokens;
+
+  int64_t numTokens() const;
+};
+
+/// Makes exact inputs for `problem.dims` and `problem.params`
+/// (`problem.inputs` is not used). Fails as makeInputs does, or if an input or
+/// a sum has some of the token dimensions only.
+Error makePeriodicInputs(const bundle::Graph &graph, uint64_t seed,
+                         const Problem &problem,
+                         const std::vector<std::string> &tokenDims,
+                         int64_t period, PeriodicInputs &inputs);
+
+/// The problem of rows [firstRow, firstRow + rows): the last token dimension
+/// is `rows`, the others are 1.
+Problem makeWindow(const PeriodicInputs &inputs, int64_t firstRow,
+                   int64_t rows);
+
+/// Evaluates for all tokens. Outputs that have tokens come back with no bytes.
+Error evaluateReductions(const bundle::Graph &graph,
+                         const PeriodicInputs &inputs,
+                         const EvaluateOptions &options, Evaluation &result);
+
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
 
 /// How many elements of `actual` agree with `expected`.
 struct Comparison {
