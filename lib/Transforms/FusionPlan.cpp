@@ -124,6 +124,7 @@ private:
   LogicalResult requestFree();
   PlannedResult requestStore(unsigned fused, Value root, RankedTensorType type);
   FailureOr<PlannedResult> requestSum(SumOp sum, RankedTensorType type);
+  FailureOr<PlannedResult> getSumResult(SumOp sum, Value value);
   FailureOr<PlannedResult> requestSumOverM(SumOp sum, unsigned fused,
                                            RankedTensorType type);
   FailureOr<unsigned> findRide(Value value, std::optional<unsigned> consumer,
@@ -139,6 +140,8 @@ private:
   void assignLaunches();
 
   void writeNotes();
+  std::string describePlace(Operation *op);
+  std::string describeStore(Value value);
   std::string getPlace(unsigned fused);
 
   /// The group of the product that `value` depends on without another product
@@ -189,7 +192,6 @@ private:
   llvm::DenseSet<std::tuple<unsigned, Value, unsigned>> visited;
   /// Fused ops that evaluate an elementwise op.
   llvm::DenseMap<Operation *, llvm::SmallSetVector<unsigned, 2>> evaluatedIn;
-  llvm::DenseMap<Operation *, std::string> operandNotes;
 };
 } // namespace
 
@@ -618,6 +620,18 @@ FailureOr<PlannedResult> FusionPlanner::requestSum(SumOp sum,
   return result;
 }
 
+/// The result that holds `value`, which is `sum` rounded to its element type.
+FailureOr<PlannedResult> FusionPlanner::getSumResult(SumOp sum, Value value) {
+  std::pair<Value, Type> key(value, getElementTypeOrSelf(value));
+  auto it = sums.find(key);
+  if (it != sums.end())
+    return it->second;
+  FailureOr<PlannedResult> result = requestSum(sum, getTensorType(value));
+  if (succeeded(result))
+    sums.insert({key, *result});
+  return result;
+}
+
 LogicalResult FusionPlanner::requestOutputs() {
   OutputOp output = graph.getOutput();
   plan.outputs.resize(output.getNumOperands());
@@ -657,13 +671,10 @@ LogicalResult FusionPlanner::requestOperands() {
             "multiplies a constant; pass the tensor as "
             "an input");
       if (SumOp sum = getSum(root)) {
-        if (!plan.stored.contains(root)) {
-          FailureOr<PlannedResult> result =
-              requestSum(sum, getTensorType(root));
-          if (failed(result))
-            return failure();
-          plan.stored.try_emplace(root, *result);
-        }
+        FailureOr<PlannedResult> result = getSumResult(sum, root);
+        if (failed(result))
+          return failure();
+        plan.stored.try_emplace(root, *result);
       } else if (std::optional<unsigned> fused = getFused(root)) {
         if (!plan.stored.contains(root))
           requestStore(*fused, root, getTensorType(root));
@@ -770,15 +781,10 @@ LogicalResult FusionPlanner::visit(unsigned fused, Value value,
   if (isa<BlockArgument>(value))
     return load(fused, value, kind, std::nullopt, user);
   if (SumOp sum = getSum(value)) {
-    Type element = getElementTypeOrSelf(value);
-    auto it = sums.find({value, element});
-    if (it == sums.end()) {
-      FailureOr<PlannedResult> result = requestSum(sum, getTensorType(value));
-      if (failed(result))
-        return failure();
-      it = sums.insert({{value, element}, *result}).first;
-    }
-    return load(fused, value, kind, it->second, user);
+    FailureOr<PlannedResult> result = getSumResult(sum, value);
+    if (failed(result))
+      return failure();
+    return load(fused, value, kind, *result, user);
   }
   Operation *op = value.getDefiningOp();
   std::optional<unsigned> home = getFused(value);
@@ -856,65 +862,78 @@ std::string FusionPlanner::getPlace(unsigned fused) {
          std::to_string(planned.place);
 }
 
+/// Where a live op went.
+std::string FusionPlanner::describePlace(Operation *op) {
+  Value result = op->getResult(0);
+  if (isa<MatmulOp>(op)) {
+    const PlannedProduct &product = *llvm::find_if(
+        plan.products, [&](const auto &p) { return p.op == op; });
+    return "product of " + getSpace(product.m, product.n) + " over " +
+           product.k.str() + " in accumulator " +
+           std::to_string(product.accumulator) + " of " +
+           getPlace(product.fused);
+  }
+  if (SumOp sum = getSum(result)) {
+    std::string place = getPlace(*getFused(sum.getResult()));
+    auto host = sumHosts.find(sum);
+    if (host == sumHosts.end())
+      return "sum over m in the epilogue of " + place;
+    if (host->second.operand)
+      return "rides on the loads of a product in " + place;
+    return "sum over m in the epilogue of " + place +
+           ", which loads the value for it: no product contracts it along the "
+           "summed axes";
+  }
+  SmallVector<unsigned> places =
+      llvm::to_vector(evaluatedIn.lookup(op).getArrayRef());
+  if (places.empty())
+    return getFused(result)
+               ? "in the accumulator of " + getPlace(*getFused(result))
+               : "folded into what reads it";
+  llvm::sort(places, [&](unsigned a, unsigned b) {
+    return std::pair(plan.fused[a].launch, plan.fused[a].place) <
+           std::pair(plan.fused[b].launch, plan.fused[b].place);
+  });
+  std::string note = getFused(result) ? "in the epilogue of " : "computed in ";
+  note += getPlace(places.front());
+  for (unsigned fused : llvm::drop_begin(places))
+    note += " and again in " + getPlace(fused);
+  return note;
+}
+
+/// Why a value was stored although it is no output; empty if it was not.
+std::string FusionPlanner::describeStore(Value value) {
+  SmallVector<std::string> readers;
+  for (auto [index, fused] : llvm::enumerate(plan.fused)) {
+    bool multiplies = llvm::any_of(fused.products, [&](unsigned product) {
+      return plan.products[product].a == value ||
+             plan.products[product].b == value;
+    });
+    bool loads = llvm::any_of(fused.loads, [&](const auto &entry) {
+      return entry.first.first == value;
+    });
+    if (multiplies)
+      readers.push_back(getPlace(index) +
+                        ", whose product reads whole rows of it");
+    else if (loads)
+      readers.push_back(getPlace(index));
+  }
+  if (readers.empty())
+    return "";
+  return "; not fused further but stored for " +
+         llvm::join(readers, " and for ");
+}
+
 /// Says of each op where it went, and what was not fused and why.
 void FusionPlanner::writeNotes() {
   for (Operation &op : graph.getBody().front()) {
     if (isa<CollapseOp, ExpandOp, arith::ConstantOp, OutputOp>(op))
       continue;
-    std::string note;
-    Value result = op.getResult(0);
     if (!live.contains(&op)) {
-      note = "dropped: no output needs it";
-    } else if (isa<MatmulOp>(op)) {
-      const PlannedProduct &product = *llvm::find_if(
-          plan.products, [&](const auto &p) { return p.op == &op; });
-      note = "product of " + getSpace(product.m, product.n) + " over " +
-             product.k.str() + " in accumulator " +
-             std::to_string(product.accumulator) + " of " +
-             getPlace(product.fused);
-    } else if (SumOp sum = getSum(result)) {
-      auto host = sumHosts.find(sum);
-      bool rides = host != sumHosts.end() && host->second.operand;
-      note = std::string(rides ? "rides on the loads of a product in "
-                               : "sum over m in the epilogue of ") +
-             getPlace(*getFused(sum.getResult()));
-      if (host != sumHosts.end() && !rides)
-        note += ", which loads the value for it: no product contracts it along "
-                "the summed axes";
-    } else {
-      auto places = evaluatedIn.lookup(&op);
-      if (plan.fused.size() && !places.empty()) {
-        note = getFused(result) ? "in the epilogue of " : "computed in ";
-        note += getPlace(places.front());
-        for (unsigned fused : llvm::drop_begin(places))
-          note += " and again in " + getPlace(fused);
-      } else if (getFused(result)) {
-        note = "in the accumulator of " + getPlace(*getFused(result));
-      } else {
-        note = "folded into what reads it";
-      }
+      plan.notes.push_back({&op, "dropped: no output needs it"});
+      continue;
     }
-    auto stored = plan.stored.find(result);
-    if (stored != plan.stored.end()) {
-      SmallVector<std::string> readers;
-      for (auto [index, fused] : llvm::enumerate(plan.fused)) {
-        bool multiplies = llvm::any_of(fused.products, [&](unsigned p) {
-          return plan.products[p].a == result || plan.products[p].b == result;
-        });
-        bool reads = llvm::any_of(fused.loads, [&](const auto &entry) {
-          return entry.first.first == result;
-        });
-        if (multiplies)
-          readers.push_back(getPlace(index) +
-                            ", whose product reads whole rows "
-                            "of it");
-        else if (reads)
-          readers.push_back(getPlace(index));
-      }
-      if (!readers.empty())
-        note += "; not fused further but stored for " +
-                llvm::join(readers, " and for ");
-    }
+    std::string note = describePlace(&op) + describeStore(op.getResult(0));
     auto merge = mergeFailures.find(&op);
     if (merge != mergeFailures.end())
       note += "; not one fused op: " + merge->second;
