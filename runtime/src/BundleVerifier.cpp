@@ -76,7 +76,7 @@ static unsigned sizeOf(const flatbuffers::Vector<T> *vector) {
 /// 8-byte aligned structs.
 template <typename T>
 static bool isAligned(const flatbuffers::Vector<const T *> *vector) {
-  return !vector ||
+  return !vector || vector->size() == 0 ||
          reinterpret_cast<uintptr_t>(vector->Data()) % alignof(T) == 0;
 }
 

@@ -84,17 +84,12 @@ Error Kernel::checkParameters(const bundle::KernelLaunch &launch,
     return {};
   unsigned passed = launch.args() ? launch.args()->size() : 0;
   size_t offset = 0, bytes = 0;
-  // One past the last must be refused by the driver: the code has no more.
-  for (unsigned i = 0; i <= passed; ++i) {
-    bool exists =
-        api.cuFuncGetParamInfo(function, i, &offset, &bytes) == CUDA_SUCCESS;
-    if (exists != (i < passed))
+  for (unsigned i = 0; i < passed; ++i) {
+    if (api.cuFuncGetParamInfo(function, i, &offset, &bytes) != CUDA_SUCCESS)
       return makeError(BF_ERROR_BUNDLE,
-                       "kernel %s is passed %u arguments, but its code has "
-                       "%s",
-                       name, passed, exists ? "more" : "fewer");
-    if (!exists)
-      continue;
+                       "kernel %s is passed %u arguments, but its code takes "
+                       "%u",
+                       name, passed, i);
     unsigned expected = parameterBytes(launch.args()->Get(i)->kind());
     if (bytes != expected)
       return makeError(BF_ERROR_BUNDLE,

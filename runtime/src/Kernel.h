@@ -17,8 +17,9 @@ public:
   CUfunction handle() const { return function; }
   /// CTAs that one multiprocessor holds at once.
   int residentCtas() const { return resident; }
-  /// Checks the number and sizes of the parameters that a launch would pass
-  /// against the code, where the driver can tell.
+  /// Checks the sizes of the arguments that a launch would pass against the
+  /// code, where the driver can tell. (It cannot tell without an error whether
+  /// the code takes more.)
   Error checkParameters(const bundle::KernelLaunch &launch,
                         const char *name) const;
 

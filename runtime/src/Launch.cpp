@@ -105,6 +105,10 @@ static Error encodeMap(const DriverApi &api, const bf_tensor_map &map,
                    formatText("argument %zu of kernel %s", index, kernel));
 }
 
+/// What a kernel reads that takes more arguments than its bundle passes: the
+/// driver looks at as many pointers as the code has parameters.
+static unsigned char missingArgument[BundleLimits::kernelArgBytes];
+
 namespace {
 /// Storage of one launch's arguments, of fixed size.
 struct ArgumentBlock {
@@ -124,6 +128,8 @@ static Error fillArguments(const DriverApi &api, const bf_step &step,
                            ArgumentBlock &block) {
   uint64_t tag = 0;
   unsigned numMaps = 0;
+  for (size_t i = step.num_args; i < BundleLimits::kernelArgs; ++i)
+    block.pointers[i] = missingArgument;
   for (size_t i = 0; i < step.num_args; ++i) {
     const bf_step_arg &arg = step.args[i];
     auto &scalar = block.scalars[i];

@@ -138,6 +138,9 @@ void Checker::checkRounded(Mode mode, const std::optional<PlanSummary> &plan) {
                            ->variants()
                            ->Get(plan->variant)
                            ->products();
+    // Without products there is nothing that the declaration would change.
+    if (!options.products || options.products->size() == 0)
+      options.mode = Mode::Eager;
   }
   Evaluation evaluation;
   require(reference::evaluate(graph, problem, options, evaluation));
