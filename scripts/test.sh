@@ -50,9 +50,12 @@ finish() {
 count() {
   local numbers
   if ! numbers=$(python3 - "$1" <<'PYTHON'
+import os
 import sys
 import xml.etree.ElementTree as ET
 
+if not os.path.exists(sys.argv[1]):
+    sys.exit("no tests have run: " + sys.argv[1] + " is not there")
 root = ET.parse(sys.argv[1]).getroot()
 cases = list(root.iter("testcase"))
 bad = sum(1 for c in cases if c.find("failure") is not None or c.find("error") is not None)
@@ -122,7 +125,7 @@ run_lit() {
   [ -n "$lit" ] || lit=$(llvm-config-22 --bindir)/lit
   [ $long = true ] && parameters=(--param long=1)
   rm -f "$build/lit.xml"
-  "$lit" -sv -j "$jobs" "${parameters[@]}" --xunit-xml-output "$build/lit.xml" "$build/test"
+  "$lit" -sv --no-progress-bar -j "$jobs" "${parameters[@]}" --xunit-xml-output "$build/lit.xml" "$build/test"
 }
 
 # The tests of the Python tools.
