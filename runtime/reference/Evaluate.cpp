@@ -104,9 +104,9 @@ static double roundedError(double value, double rounded, double error,
                            const Round &round) {
   if (error == 0)
     return 0;
-  double result =
-      std::max(round(value + error) - rounded, rounded - round(value - error));
-  return std::isnan(result) ? HUGE_VAL : result;
+  double up = round(value + error) - rounded;
+  double down = rounded - round(value - error);
+  return std::isnan(up) || std::isnan(down) ? HUGE_VAL : std::max(up, down);
 }
 
 Array Evaluator::allocateResult(const bundle::Op &op, bool withError) const {

@@ -144,9 +144,9 @@ double reference::elementaryChange(OpKind kind, double x, double error) {
   default: {
     // Monotone: the ends of the interval decide.
     double f = elementary(kind, x);
-    double change = std::max(std::fabs(elementary(kind, x + error) - f),
-                             std::fabs(elementary(kind, x - error) - f));
-    return std::isnan(change) ? HUGE_VAL : change;
+    double up = std::fabs(elementary(kind, x + error) - f);
+    double down = std::fabs(elementary(kind, x - error) - f);
+    return std::isnan(up) || std::isnan(down) ? HUGE_VAL : std::max(up, down);
   }
   }
 }

@@ -48,6 +48,9 @@ enum class Part {
 /// A type to which roundOnce does nothing (F32 would round f64 in Exact mode).
 static constexpr DType keepAsIs = DType::I64;
 
+/// The larger one; NaN if either is NaN.
+static double largerOf(double a, double b) { return a > b || a != a ? a : b; }
+
 /// Turns widened elements (and their error bounds) into the wanted part.
 template <DType type>
 static void transformAs(bool split, Part part, double *values,
@@ -74,7 +77,7 @@ static void transformAs(bool split, Part part, double *values,
       if (error > 0 && split)
         error += 0x1p-16 * (std::fabs(x) + error);
       else if (error > 0 && type != keepAsIs)
-        error = std::max(roundOnce(type, x + error) - value,
+        error = largerOf(roundOnce(type, x + error) - value,
                          value - roundOnce(type, x - error));
       values[i] = std::fabs(value) + error;
       break;
@@ -221,8 +224,8 @@ static void computeTile(const ProductSpec &spec, ProductKernel kernel,
     errors.resize(size);
     for (size_t i = 0; i < size; ++i) {
       errors[i] = spec.relativeError * largest[i];
-      if (inexact)
-        errors[i] += std::max(0.0, largest[i] - magnitudes[i]);
+      double difference = inexact ? largest[i] - magnitudes[i] : 0;
+      errors[i] += difference < 0 ? 0 : difference; // NaN stays
       if (std::isnan(errors[i]))
         errors[i] = HUGE_VAL;
     }
