@@ -96,6 +96,36 @@ def Tile_ExprAttr : Tile_Attr<"Expr", "expr"> {
   let genVerifyDecl = 1;
 }
 
+def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
+  let summary = "How a fused op becomes a space of a kernel";
+  let description = [{
+    `tile`: M, N and K of a tile; `cost`: what a unit costs beside its K steps, in
+    steps; `order`: its place in the deal of units (0 first).
+
+    ```mlir
+    #tile.schedule<tile = [128, 256, 64], cost = 19, order = 1>
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$tile, "int64_t":$cost,
+                        "int64_t":$order);
+  let assemblyFormat = "`<` `tile` `=` `[` $tile `]` `,` `cost` `=` $cost `,` `order` `=` $order `>`";
+}
+
+def Tile_RangeAttr : Tile_Attr<"Range", "range"> {
+  let summary = "Token counts for which a variant is taken, and their split counts";
+  let description = [{
+    Token counts `from` <= T < `to` (`to` = -1: no end), and the split count of
+    each fused op in the order of the graph.
+
+    ```mlir
+    #tile.range<from = 4000, to = -1, splits = [1, 2]>
+    ```
+  }];
+  let parameters = (ins "int64_t":$from, "int64_t":$to,
+                        ArrayRefParameter<"int64_t">:$splits);
+  let assemblyFormat = "`<` `from` `=` $from `,` `to` `=` $to `,` `splits` `=` `[` $splits `]` `>`";
+}
+
 def Tile_BindKind : I32EnumAttr<"BindKind", "what a kernel argument is bound to", [
     I32EnumAttrCase<"Input", 0, "input">,
     I32EnumAttrCase<"Output", 1, "output">,

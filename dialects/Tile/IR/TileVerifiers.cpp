@@ -49,29 +49,71 @@ static std::string describeCount(Value count) {
   return llvm::formatv("value {0}", count.getAsOpaquePointer());
 }
 
+/// The trip count as a number, if it is constant.
+static std::optional<int64_t> constantCount(const Entries &entries) {
+  int64_t count;
+  if (StringRef(entries.count).getAsInteger(10, count))
+    return std::nullopt;
+  return count;
+}
+
+/// Adds up neighbours of constant counts, so that a loop and its unrolled form
+/// are the same.
+static void mergeEntries(SmallVectorImpl<Entries> &entries) {
+  SmallVector<Entries> merged;
+  for (Entries &next : entries) {
+    if (!merged.empty()) {
+      Entries &last = merged.back();
+      std::optional<int64_t> a = constantCount(last), b = constantCount(next);
+      if (a && b && last.ring == next.ring &&
+          last.lastSplitOnly == next.lastSplitOnly) {
+        last.count = std::to_string(*a + *b);
+        continue;
+      }
+    }
+    merged.push_back(next);
+  }
+  entries = std::move(merged);
+}
+
+/// Appends the entries of a loop's iterations.
+static LogicalResult collectLoop(scf::ForOp loop, ArrayRef<Entries> body,
+                                 SmallVectorImpl<Entries> &entries) {
+  APInt lower, step, upper;
+  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&step)) || lower != 0 ||
+      step != 1)
+    return loop.emitOpError(
+        "expects a loop from 0 by 1 around ring operations (C4)");
+  std::optional<int64_t> perIteration = constantCount(body[0]);
+  if (body.size() != 1 || !perIteration)
+    return loop.emitOpError(
+        "expects entries of one ring in each iteration of a loop (C4)");
+  Entries all = body[0];
+  if (matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)))
+    all.count = std::to_string(upper.getSExtValue() * *perIteration);
+  else if (*perIteration == 1)
+    all.count = describeCount(loop.getUpperBound());
+  else
+    return loop.emitOpError("expects one entry in each iteration of a loop of "
+                            "variable length (C4)");
+  entries.push_back(all);
+  return success();
+}
+
 /// Appends what `block` produces (load task) or consumes (others).
 static LogicalResult collectEntries(Block &block, bool lastSplitOnly,
                                     SmallVectorImpl<Entries> &entries) {
+  auto add = [&](Value ring, std::string count, Operation &op) {
+    entries.push_back({ring, std::move(count), lastSplitOnly, &op});
+  };
   for (Operation &op : block) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       SmallVector<Entries> body;
       if (failed(collectEntries(*loop.getBody(), lastSplitOnly, body)))
         return failure();
-      if (body.empty())
-        continue;
-      APInt lower, step;
-      if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
-          !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
-          lower != 0 || step != 1)
-        return loop.emitOpError(
-            "expects a loop from 0 by 1 around ring operations (C4)");
-      std::string count = describeCount(loop.getUpperBound());
-      for (Entries &entry : body) {
-        if (entry.count != "1" || body.size() != 1)
-          return loop.emitOpError(
-              "expects one entry in each iteration of a loop (C4)");
-        entries.push_back({entry.ring, count, lastSplitOnly, entry.op});
-      }
+      if (!body.empty() && failed(collectLoop(loop, body, entries)))
+        return failure();
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       auto argument = dyn_cast<BlockArgument>(branch.getCondition());
       SmallVector<Entries> body;
@@ -85,32 +127,27 @@ static LogicalResult collectEntries(Block &block, bool lastSplitOnly,
       llvm::append_range(entries, body);
     } else if (auto acquire = dyn_cast<AcquireOp>(op)) {
       unsigned commits = llvm::count_if(
-          acquire.getResult().getUsers(),
-          [&](Operation *user) {
+          acquire.getResult().getUsers(), [&](Operation *user) {
             return isa<CommitOp>(user) && user->getBlock() == &block;
           });
       if (commits != 1)
         return acquire.emitOpError("expects one commit of the slot in the same "
                                    "block, but got ")
                << commits << " (C4)";
-      entries.push_back({acquire.getRing(), "1", lastSplitOnly, &op});
+      add(acquire.getRing(), "1", op);
     } else if (auto multiply = dyn_cast<MultiplyOp>(op)) {
-      entries.push_back({multiply.getRing(), describeCount(multiply.getSteps()),
-                         lastSplitOnly, &op});
+      add(multiply.getRing(), describeCount(multiply.getSteps()), op);
     } else if (auto drain = dyn_cast<DrainOp>(op)) {
       if (drain.getRing())
-        entries.push_back(
-            {drain.getRing(),
-             std::to_string(drain.numEntries() * drain.getSlotsPerEntry()),
-             lastSplitOnly, &op});
+        add(drain.getRing(),
+            std::to_string(drain.numEntries() * drain.getSlotsPerEntry()), op);
     } else if (auto sum = dyn_cast<SumOperandOp>(op)) {
-      entries.push_back({sum.getRing(), describeCount(sum.getSteps()),
-                         lastSplitOnly, &op});
+      add(sum.getRing(), describeCount(sum.getSteps()), op);
     } else if (auto skip = dyn_cast<SkipOp>(op)) {
-      entries.push_back({skip.getRing(), describeCount(skip.getEntries()),
-                         lastSplitOnly, &op});
+      add(skip.getRing(), describeCount(skip.getEntries()), op);
     }
   }
+  mergeEntries(entries);
   return success();
 }
 

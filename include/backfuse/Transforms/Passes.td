@@ -126,6 +126,24 @@ def FuseIntoLaunchesPass
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def SelectSchedulePass : Pass<"backfuse-select-schedule", "::mlir::ModuleOp"> {
+  let summary = "Choose tiles and split counts per range of token counts";
+  let description = [{
+    For token counts from 1 up a cost model predicts each tile configuration that
+    fits the target, with the best split counts; neighbours with one choice become
+    a range. The graph is cloned per configuration taken.
+
+    Precondition: graphs hold launches only. Postcondition: each clone has
+    `tile.ranges` and `tile.tokens`, each launch `tile.slots` and
+    `tile.slot_bytes`, each fused op a #tile.schedule.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_90a\"",
+           "The target whose limits and rates decide">,
+  ];
+  let dependentDialects = ["::backfuse::tile::TileDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // Scalar regions
 //===----------------------------------------------------------------------===//

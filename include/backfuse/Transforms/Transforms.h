@@ -34,6 +34,10 @@ mlir::LogicalResult fuseIntoLaunches(mlp::GraphOp graph);
 /// and one per op, and why what is not fused is not. Changes nothing.
 mlir::FailureOr<std::string> describeFusion(mlp::GraphOp graph);
 
+/// Replaces the graph by a clone per tile configuration that is best on `target`
+/// for some token count. Emits an error if none fits.
+mlir::LogicalResult selectSchedule(mlp::GraphOp graph, llvm::StringRef target);
+
 /// Rewrites the scalar elementary functions under `root` into arithmetic on f32 and
 /// tile.approx. Emits an error at each scalar function that has no expansion.
 mlir::LogicalResult expandElementaryFunctions(mlir::Operation *root);

@@ -1,0 +1,30 @@
+//===- EntryLayout.h - Where a drain's boxes stand in slots -----*- C++ -*-===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef BACKFUSE_ANALYSIS_ENTRYLAYOUT_H
+#define BACKFUSE_ANALYSIS_ENTRYLAYOUT_H
+
+#include "dialects/Mlp/IR/MlpLaunchOps.h"
+#include "dialects/Tile/IR/TileOps.h"
+
+namespace backfuse {
+
+/// How the boxes of a drain's operands and results stand in the slots of an
+/// entry of a ring (see tile.drain).
+struct EntryLayout {
+  int64_t entryRows = 128;
+  int64_t slotsPerEntry = 1;
+  llvm::SmallVector<tile::BufferAttr> buffers; // of one slot
+  llvm::SmallVector<int64_t> operandBuffers;   // per element operand
+  llvm::SmallVector<int64_t> storeBuffers;     // per stored result
+  bool empty() const { return buffers.empty(); }
+};
+
+/// The layout of the fewest slots of `slotBytes` bytes out of `numSlots`. Where
+/// none fits, returns the reason as a sentence's end in `why`.
+std::optional<EntryLayout> layOutEntry(mlp::FusedOp fused, int64_t slotBytes,
+                                       int64_t numSlots, std::string &why);
+
+} // namespace backfuse
+
+#endif // BACKFUSE_ANALYSIS_ENTRYLAYOUT_H

@@ -1,0 +1,148 @@
+//===- CostModel.cpp - Predict the time of a launch -----------------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "backfuse/Analysis/CostModel.h"
+#include "backfuse/Analysis/EntryLayout.h"
+#include "dialects/Mlp/IR/MlpOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace backfuse;
+
+SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
+                                                  const arch::Rates &rates,
+                                                  int64_t smemBytes,
+                                                  std::string &why) {
+  SmallVector<TileConfig> configs;
+  for (int64_t tileN : {128, 192, 256}) {
+    TileConfig config;
+    config.tileN = tileN;
+    config.slotBytes = (config.tileM + tileN) * config.tileK * 2;
+    // Barriers and alignment take up to 2 KiB, each column sum of a drain 4.
+    int64_t sums = 0;
+    bool oneAccumulator = true;
+    graph.walk([&](mlp::FusedOp fused) {
+      int64_t here = llvm::count_if(
+          fused.getYield().getKinds(), [](Attribute kind) {
+            return cast<mlp::YieldKindAttr>(kind).getValue() ==
+                   mlp::YieldKind::SumM;
+          });
+      sums = std::max(sums, here);
+      // The accumulators of a tile share the registers of two warpgroups.
+      oneAccumulator &= fused.getNumAccumulators() * tileN <= 256;
+    });
+    config.slots = (smemBytes - 2048 - sums * 4096) / config.slotBytes;
+    if (!oneAccumulator) {
+      if (why.empty())
+        why = "a product space has more accumulators than registers hold";
+      continue;
+    }
+    bool fits = config.slots >= 3;
+    graph.walk([&](mlp::FusedOp fused) {
+      std::string reason;
+      if (!layOutEntry(fused, config.slotBytes, config.slots, reason)) {
+        fits = false;
+        why = reason;
+      }
+    });
+    if (fits)
+      configs.push_back(config);
+  }
+  return configs;
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+static double stepCycles(const TileConfig &config, const arch::Rates &rates) {
+  return std::max(rates.mmaCyclesPerColumn * config.tileN,
+                  config.slotBytes / rates.l2BytesPerCycle);
+}
+
+/// Instructions for a pair of elements, roughly: 16-bit arithmetic is packed,
+/// f32 is not, an elementary function takes about ten.
+static double countOperations(mlp::FusedOp fused) {
+  double operations = 0;
+  for (Operation &op : fused.getBody().front().without_terminator()) {
+    if (isa<arith::ConstantOp>(op))
+      continue;
+    Type type = op.getResult(0).getType();
+    double width = type.isF32() ? 2 : 1;
+    bool arithmetic = isa<arith::ArithDialect>(op.getDialect());
+    operations += arithmetic ? width : 10;
+  }
+  return operations;
+}
+
+int64_t backfuse::unitCost(mlp::FusedOp fused, const TileConfig &config,
+                           const arch::Rates &rates) {
+  double chunks = double(config.tileN) / 64;
+  double cycles = chunks * (rates.drainCycles + rates.drainCyclesPerOperation *
+                                                    countOperations(fused));
+  return rates.unitSteps +
+         int64_t(cycles / stepCycles(config, rates) + 0.5);
+}
+
+int64_t backfuse::dealOrder(mlp::FusedOp fused) {
+  return fused.getContraction(0).getK().isFixed() ? 1 : 0;
+}
+
+static int64_t evaluate(mlp::ExtentAttr extent, int64_t tokens) {
+  return extent.getFactor() * (extent.isFixed() ? 1 : tokens);
+}
+
+double backfuse::predictMicroseconds(mlp::LaunchOp launch,
+                                     const TileConfig &config,
+                                     const arch::Rates &rates, int64_t tokens,
+                                     ArrayRef<int64_t> splits) {
+  struct Units {
+    int64_t order, count;
+    double cost;
+  };
+  SmallVector<Units> spaces;
+  double bytes = 0;
+  for (auto [fused, split] : llvm::zip(launch.getFusedOps(), splits)) {
+    int64_t m = evaluate(fused.getM(), tokens), n = evaluate(fused.getN(), tokens);
+    int64_t kTiles = 0;
+    for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+      int64_t k = evaluate(fused.getContraction(i).getK(), tokens);
+      kTiles += llvm::divideCeil(k, config.tileK);
+      bytes += 2.0 * k * (m + n);
+    }
+    int64_t used = std::max<int64_t>(1, std::min(split, kTiles));
+    int64_t tiles = llvm::divideCeil(m, config.tileM) *
+                    llvm::divideCeil(n, config.tileN);
+    double cost = double(kTiles) / used + unitCost(fused, config, rates) +
+                  (used > 1 ? rates.splitSteps : 0);
+    spaces.push_back({dealOrder(fused), tiles * used, cost});
+    for (unsigned i = 0; i < fused.getElementOperands().size(); ++i)
+      if (fused.getElementKind(i) == mlp::ElementKind::Element)
+        bytes += 2.0 * m * n;
+    bytes += 2.0 * m * n * fused.getYield().getValues().size();
+    bytes += 8.0 * tiles * (used - 1) * config.tileM * config.tileN;
+  }
+  llvm::stable_sort(spaces, [](const Units &a, const Units &b) {
+    return a.order < b.order;
+  });
+  // The deal: each space to the least loaded CTAs.
+  SmallVector<double> load(rates.numSms, 0.0);
+  for (const Units &units : spaces) {
+    int64_t rounds = units.count / rates.numSms;
+    // Whole rounds go to everybody in the long run; the rest, and what it takes
+    // to level differences of earlier spaces, one by one.
+    int64_t oneByOne = units.count - std::max<int64_t>(0, rounds - 64) * rates.numSms;
+    double even = double(units.count - oneByOne) / rates.numSms * units.cost;
+    for (double &value : load)
+      value += even;
+    for (int64_t i = 0; i < oneByOne; ++i)
+      *llvm::min_element(load) += units.cost;
+  }
+  double steps = *llvm::max_element(load);
+  double compute = steps * stepCycles(config, rates) / rates.clockHz * 1e6;
+  double memory = bytes / rates.memoryBytesPerSecond * 1e6;
+  return rates.launchMicroseconds + rates.coldMicroseconds +
+         std::max(compute, memory);
+}

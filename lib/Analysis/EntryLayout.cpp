@@ -1,0 +1,83 @@
+//===- EntryLayout.cpp - Where a drain's boxes stand in slots -------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "backfuse/Analysis/EntryLayout.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace backfuse;
+
+static constexpr int64_t entryCols = tile::DrainOp::entryCols;
+
+static int64_t elementBytes(Type type) {
+  return type.getIntOrFloatBitWidth() / 8;
+}
+
+std::optional<EntryLayout> backfuse::layOutEntry(mlp::FusedOp fused,
+                                                 int64_t slotBytes,
+                                                 int64_t numSlots,
+                                                 std::string &why) {
+  EntryLayout layout;
+  SmallVector<Type> types;
+  for (auto [i, operand] : llvm::enumerate(fused.getElementOperands())) {
+    if (fused.getElementKind(i) != mlp::ElementKind::Element)
+      continue;
+    layout.operandBuffers.push_back(types.size());
+    types.push_back(getElementTypeOrSelf(operand.getType()));
+  }
+  // A result takes the place of an operand of its type: a thread reads all
+  // operands of an element before it writes.
+  SmallVector<bool> taken(types.size(), false);
+  mlp::FusedYieldOp yield = fused.getYield();
+  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+    if (yield.getKind(i) != mlp::YieldKind::Store)
+      continue;
+    unsigned buffer = 0;
+    while (buffer < taken.size() &&
+           (taken[buffer] || types[buffer] != value.getType()))
+      ++buffer;
+    if (buffer == types.size()) {
+      types.push_back(value.getType());
+      taken.push_back(true);
+    }
+    taken[buffer] = true;
+    layout.storeBuffers.push_back(buffer);
+  }
+  if (types.empty())
+    return layout;
+
+  for (int64_t rows : {128, 64}) {
+    int64_t bytes = 0;
+    for (Type type : types)
+      bytes += rows * entryCols * elementBytes(type);
+    if (bytes > slotBytes)
+      continue;
+    layout.entryRows = rows;
+    for (Type type : types)
+      layout.buffers.push_back(tile::BufferAttr::get(
+          fused.getContext(), rows, entryCols, type));
+    return layout;
+  }
+  // Several slots: all hold the same number of boxes of the widest type.
+  layout.entryRows = 64;
+  Type widest = *llvm::max_element(types, [](Type a, Type b) {
+    return elementBytes(a) < elementBytes(b);
+  });
+  int64_t perSlot = slotBytes / (64 * entryCols * elementBytes(widest));
+  layout.slotsPerEntry = llvm::divideCeil(types.size(), perSlot);
+  bool uniform = llvm::all_equal(types);
+  if (!uniform || perSlot == 0 || 2 * layout.slotsPerEntry > numSlots) {
+    why = llvm::formatv(
+        "needs {0} boxes of 64x64 elements for its operands and results{1}, "
+        "which do not fit into the shared memory beside a {2}-byte stage; "
+        "compute fewer results in one epilogue",
+        types.size(), uniform ? "" : ", of different types", slotBytes);
+    return std::nullopt;
+  }
+  layout.buffers.assign(perSlot, tile::BufferAttr::get(fused.getContext(), 64,
+                                                       entryCols, widest));
+  return layout;
+}
+

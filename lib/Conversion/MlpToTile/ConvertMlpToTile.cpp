@@ -1,0 +1,127 @@
+//===- ConvertMlpToTile.cpp - Turn launches into tile kernels -------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Precondition: every op of a graph but its output is an mlp.launch with a pool,
+// and every fused op has a #tile.schedule.
+// Postcondition: a tile.kernel for each launch, no graph.
+//===----------------------------------------------------------------------===//
+#include "KernelBuilder.h"
+#include "backfuse/Conversion/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#define DEBUG_TYPE "convert-mlp-to-tile"
+
+namespace backfuse {
+#define GEN_PASS_DEF_CONVERTMLPTOTILEPASS
+#include "backfuse/Conversion/Passes.h.inc"
+} // namespace backfuse
+
+using namespace mlir;
+using namespace backfuse;
+
+static LogicalResult verifyLaunched(mlp::GraphOp graph) {
+  for (Operation &op : graph.getBody().front().without_terminator())
+    if (!isa<mlp::LaunchOp>(op))
+      return op.emitOpError(
+          "is not in a launch (backfuse-fuse-into-launches puts it into one)");
+  return success();
+}
+
+/// Bytes of a tensor as an expression over the graph's dimensions.
+static tile::ExprAttr tensorBytes(RankedTensorType type) {
+  MLIRContext *context = type.getContext();
+  SmallVector<StringAttr> names;
+  AffineExpr bytes = getAffineConstantExpr(
+      type.getElementType().getIntOrFloatBitWidth() / 8, context);
+  for (const mlp::Extent &extent : mlp::getExtents(type)) {
+    bytes = bytes * extent.factor;
+    for (StringRef name : extent.names) {
+      auto attr = StringAttr::get(context, name);
+      auto it = llvm::find(names, attr);
+      if (it == names.end()) {
+        names.push_back(attr);
+        it = std::prev(names.end());
+      }
+      bytes = bytes * getAffineSymbolExpr(it - names.begin(), context);
+    }
+  }
+  return tile::ExprAttr::get(context, names,
+                             AffineMap::get(0, names.size(), bytes));
+}
+
+/// Where each value of the graph lives.
+static FailureOr<StorageMap> assignStorage(mlp::GraphOp graph) {
+  MLIRContext *context = graph.getContext();
+  StorageMap storage;
+  auto bind = [&](Value value, tile::BindKind kind, int64_t index,
+                  tile::ExprAttr expr = {}) {
+    storage[value].binding = tile::BindAttr::get(context, kind, index, expr);
+  };
+  for (auto [i, input] : llvm::enumerate(graph.getInputs()))
+    bind(input, tile::BindKind::Input, i);
+  for (auto [i, param] : llvm::enumerate(graph.getParams()))
+    bind(param, tile::BindKind::Param, i);
+  mlp::OutputOp output = graph.getOutput();
+  for (auto [i, value] : llvm::enumerate(output->getOperands())) {
+    if (storage.contains(value))
+      return output.emitOpError("names one value twice, ")
+             << output.getName(storage[value].binding.getIndex()) << " and "
+             << output.getName(i) << "; output it once";
+    bind(value, tile::BindKind::Output, i);
+  }
+  int64_t temporaries = 0;
+  for (mlp::LaunchOp launch : graph.getBody().front().getOps<mlp::LaunchOp>())
+    for (Value result : launch.getResults())
+      if (!storage.contains(result))
+        bind(result, tile::BindKind::Temporary, temporaries++,
+             tensorBytes(cast<RankedTensorType>(result.getType())));
+  return storage;
+}
+
+static LogicalResult convertGraph(mlp::GraphOp graph) {
+  FailureOr<StorageMap> storage = assignStorage(graph);
+  if (failed(storage))
+    return failure();
+  Builder b(graph.getContext());
+  unsigned step = 0, firstFused = 0;
+  for (mlp::LaunchOp launch : graph.getBody().front().getOps<mlp::LaunchOp>()) {
+    std::string name =
+        (graph.getSymName() + "_launch" + Twine(step)).str();
+    KernelBuilder builder(launch, *storage, firstFused);
+    FailureOr<tile::KernelOp> kernel = builder.build(graph, name);
+    if (failed(kernel))
+      return failure();
+    for (NamedAttribute attribute : graph->getDiscardableAttrs())
+      (*kernel)->setAttr(attribute.getName(), attribute.getValue());
+    (*kernel)->setAttr("tile.variant", graph.getSymNameAttr());
+    (*kernel)->setAttr("tile.step", b.getI64IntegerAttr(step++));
+    if (DictionaryAttr assumptions = graph.getAssumptionsAttr())
+      (*kernel)->setAttr("tile.assumptions", assumptions);
+    SmallVector<Attribute> products;
+    for (mlp::FusedOp fused : launch.getFusedOps())
+      for (unsigned i = 0; i < fused.getNumContractions(); ++i)
+        products.push_back(b.getI64IntegerAttr(
+            fused.getContraction(i).getOpIndex().value_or(-1)));
+    (*kernel)->setAttr("tile.products", b.getArrayAttr(products));
+    firstFused += launch.getFusedOps().size();
+  }
+  graph.erase();
+  return success();
+}
+
+namespace {
+struct ConvertMlpToTilePass final
+    : backfuse::impl::ConvertMlpToTilePassBase<ConvertMlpToTilePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (mlp::GraphOp graph :
+         llvm::to_vector(getOperation().getOps<mlp::GraphOp>()))
+      if (failed(verifyLaunched(graph)) || failed(convertGraph(graph)))
+        return signalPassFailure();
+  }
+};
+} // namespace

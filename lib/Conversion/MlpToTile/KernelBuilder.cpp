@@ -1,0 +1,627 @@
+//===- KernelBuilder.cpp - Build the tile.kernel of a launch --------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "KernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace backfuse;
+
+static constexpr int64_t entryCols = tile::DrainOp::entryCols;
+
+static int64_t elementBytes(Type type) {
+  return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8;
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+Value KernelBuilder::index(int64_t value) {
+  Value &constant = constants[value];
+  if (!constant) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&kernel.getBlock());
+    constant = arith::ConstantIndexOp::create(b, value);
+  }
+  return constant;
+}
+
+Value KernelBuilder::addArgument(Type type, tile::BindAttr binding) {
+  bindings.push_back(binding);
+  return kernel.getBlock().addArgument(type, b.getLoc());
+}
+
+AffineExpr KernelBuilder::symbol(StringRef name) {
+  auto it = llvm::find(symbols, name);
+  if (it == symbols.end()) {
+    symbols.push_back(name.str());
+    it = std::prev(symbols.end());
+  }
+  return getAffineSymbolExpr(it - symbols.begin(), b.getContext());
+}
+
+AffineExpr KernelBuilder::extentExpr(const mlp::Extent &extent) {
+  AffineExpr expr = getAffineConstantExpr(extent.factor, b.getContext());
+  for (StringRef name : extent.names)
+    expr = expr * symbol(name);
+  return expr;
+}
+
+tile::ExprAttr KernelBuilder::exprAttr(AffineExpr expr) {
+  // Only the symbols that occur, in their order.
+  SmallVector<StringAttr> names;
+  SmallVector<AffineExpr> replacements;
+  for (auto [i, name] : llvm::enumerate(symbols)) {
+    bool used = expr.isFunctionOfSymbol(i);
+    replacements.push_back(used ? getAffineSymbolExpr(names.size(),
+                                                      b.getContext())
+                                : getAffineConstantExpr(0, b.getContext()));
+    if (used)
+      names.push_back(b.getStringAttr(name));
+  }
+  AffineMap map = AffineMap::get(0, names.size(),
+                                 expr.replaceSymbols(replacements));
+  return tile::ExprAttr::get(b.getContext(), names, map);
+}
+
+Value KernelBuilder::extentArgument(const mlp::Extent &extent) {
+  if (extent.isFixed())
+    return index(extent.factor);
+  Value &argument = extents[extent.str()];
+  if (!argument)
+    argument = addArgument(
+        b.getIndexType(),
+        tile::BindAttr::get(b.getContext(), tile::BindKind::Extent, 0,
+                            exprAttr(extentExpr(extent))));
+  return argument;
+}
+
+Value KernelBuilder::splitsArgument(unsigned number) {
+  return addArgument(
+      b.getIndexType(),
+      tile::BindAttr::get(
+          b.getContext(), tile::BindKind::Extent, 0,
+          exprAttr(symbol("splits:" + std::to_string(number)))));
+}
+
+Value KernelBuilder::tagArgument() {
+  if (!tag)
+    tag = addArgument(b.getI64Type(),
+                      tile::BindAttr::get(b.getContext(), tile::BindKind::Tag,
+                                          0, tile::ExprAttr()));
+  return tag;
+}
+
+Value KernelBuilder::workspaceArgument(AffineExpr bytes) {
+  return addArgument(
+      tile::WorkspaceType::get(b.getContext()),
+      tile::BindAttr::get(b.getContext(), tile::BindKind::Workspace, 0,
+                          exprAttr(bytes)));
+}
+
+FailureOr<Value> KernelBuilder::tensorArgument(Value value,
+                                               const mlp::Extent &rows,
+                                               const mlp::Extent &cols) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto it = storage.find(value);
+  assert(it != storage.end() && "value has no place");
+  if (!cols.isFixed())
+    return launch.emitOpError("reads a tensor of type ")
+           << type << " along rows of variable length " << cols.str()
+           << "; rows must have a fixed length: make the variable dimensions "
+              "the leading ones";
+  Type element = type.getElementType();
+  if (cols.factor * elementBytes(element) % 16 && !(rows.isFixed() && rows.factor == 1))
+    return launch.emitOpError("reads or writes a tensor of type ")
+           << type << ", whose rows of " << cols.factor << " elements are not a "
+           << "multiple of 16 bytes; pad them to a multiple of "
+           << 16 / elementBytes(element) << " elements";
+  auto matrix = tile::GlobalTensorType::get(
+      b.getContext(), rows.isFixed() ? rows.factor : ShapedType::kDynamic,
+      cols.factor, element);
+  Value &argument = tensors[{value, matrix}];
+  if (!argument)
+    argument = addArgument(matrix, it->second.binding);
+  return argument;
+}
+
+Value KernelBuilder::launchResult(Value fusedResult) {
+  for (auto [result, value] :
+       llvm::zip(launch.getResults(), launch.getYield().getValues()))
+    if (value == fusedResult)
+      return result;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelBuilder::checkPart(Part &part) {
+  mlp::FusedOp fused = part.fused;
+  part.schedule = dyn_cast_if_present<tile::ScheduleAttr>(
+      fused.getSchedule().value_or(Attribute()));
+  if (!part.schedule)
+    return fused.emitOpError(
+        "has no schedule (backfuse-select-schedule gives it one)");
+  mlp::ExtentAttr k = fused.getContraction(0).getK();
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+    mlp::ContractionAttr contraction = fused.getContraction(i);
+    for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
+      Type element = getElementTypeOrSelf(fused.getOperandOf(i, side).getType());
+      if (elementBytes(element) != 2)
+        return fused.emitOpError("multiplies ")
+               << element << " operands, for which no route is built yet; "
+               << "cast them to bf16 or f16";
+    }
+    if (contraction.getK() != k)
+      return fused.emitOpError("has contractions of different lengths, ")
+             << k.getExtent().str() << " and "
+             << contraction.getK().getExtent().str()
+             << ", which is not built yet; compute them apart";
+  }
+  for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
+    mlp::OperandSumAttr sum = fused.getOperandSum(i);
+    mlp::ContractionAttr contraction = fused.getContraction(sum.getContraction());
+    mlp::Major major = sum.getOperand() == mlp::Side::A ? contraction.getA()
+                                                        : contraction.getB();
+    if (major != mlp::Major::MnMajor)
+      return fused.emitOpError("sums rows of a K-major operand, which is not "
+                               "built yet; sum columns");
+  }
+  return success();
+}
+
+LogicalResult KernelBuilder::createPart(Part &part) {
+  mlp::FusedOp fused = part.fused;
+  MLIRContext *context = b.getContext();
+  mlp::Extent m = fused.getM().getExtent(), n = fused.getN().getExtent();
+  mlp::Extent k = fused.getContraction(0).getK().getExtent();
+  if (!n.isFixed())
+    return fused.emitOpError("has results with rows of variable length ")
+           << n.str() << "; rows must have a fixed length";
+  ArrayRef<int64_t> tile = part.schedule.getTile();
+  part.m = extentArgument(m);
+  part.n = extentArgument(n);
+  part.k = extentArgument(k);
+  part.splits = splitsArgument(part.number);
+  part.space = tile::SpaceOp::create(b, part.m, part.n, part.k, tile,
+                                     part.splits, part.schedule.getCost());
+  // Partials of split K: of all splits but the last, for whole tiles.
+  AffineExpr tiles = extentExpr(m).ceilDiv(tile[0]) *
+                     ((n.factor + tile[1] - 1) / tile[1]);
+  AffineExpr parts =
+      tiles * (symbol("splits:" + std::to_string(part.number)) - 1);
+
+  SmallVector<Value, 2> seen;
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+    mlp::ContractionAttr attr = fused.getContraction(i);
+    Contraction contraction;
+    contraction.aK = attr.getA() == mlp::Major::KMajor;
+    contraction.bK = attr.getB() == mlp::Major::KMajor;
+    Type element = getElementTypeOrSelf(fused.getA(i).getType());
+    auto box = [&](bool kMajor, int64_t extent) {
+      return tile::BufferAttr::get(context, kMajor ? extent : tile[2],
+                                   kMajor ? tile[2] : extent, element);
+    };
+    contraction.a = box(contraction.aK, tile[0]);
+    contraction.b = box(contraction.bK, tile[1]);
+    auto ringType =
+        tile::RingType::get(context, {contraction.a, contraction.b});
+    contraction.ring = tile::RingOp::create(b, ringType, pool);
+    while (part.accumulators.size() <= attr.getAcc())
+      part.accumulators.push_back(tile::AccumulatorsOp::create(
+          b, tile::AccumulatorType::get(context, tile[0], tile[1]), 1));
+    contraction.accumulator = part.accumulators[attr.getAcc()];
+    part.contractions.push_back(contraction);
+  }
+  if (part.accumulators.size() > 1 && !k.isFixed())
+    return fused.emitOpError("has ")
+           << part.accumulators.size()
+           << " accumulators over a variable K, which is not built yet";
+  part.partials = workspaceArgument(parts * (tile[0] * tile[1] * 4));
+  part.flags = workspaceArgument(parts * (2 * 8));
+  tagArgument();
+
+  auto poolOp = pool.getDefiningOp<tile::PoolOp>();
+  std::string why;
+  std::optional<EntryLayout> entry =
+      layOutEntry(fused, poolOp.getSlotBytes(), poolOp.getSlots(), why);
+  if (!entry)
+    return fused.emitOpError(why);
+  part.entry = *entry;
+  if (!part.entry.empty())
+    part.entryRing = tile::RingOp::create(
+        b, tile::RingType::get(context, part.entry.buffers), pool);
+  createSumBuffers(part);
+  return success();
+}
+
+void KernelBuilder::createSumBuffers(Part &part) {
+  mlp::FusedOp fused = part.fused;
+  ArrayRef<int64_t> tile = part.schedule.getTile();
+  mlp::Extent m = fused.getM().getExtent(), n = fused.getN().getExtent();
+  auto addSum = [&](SmallVectorImpl<SumBuffers> &sums, AffineExpr lines,
+                    int64_t cols) {
+    SumBuffers sum;
+    sum.partials = workspaceArgument(lines * (cols * 4));
+    sum.flags = workspaceArgument(lines * ((cols + 63) / 64 * 8));
+    sums.push_back(sum);
+  };
+  mlp::FusedYieldOp yield = fused.getYield();
+  for (unsigned i = 0; i < yield.getValues().size(); ++i)
+    if (yield.getKind(i) == mlp::YieldKind::SumM)
+      addSum(part.drainSums, extentExpr(m).ceilDiv(tile[0]) * (tile[0] / 64),
+             n.factor);
+  // The K steps of an operand are shared out among the tiles that read it.
+  for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
+    bool isA = fused.getOperandSum(i).getOperand() == mlp::Side::A;
+    const mlp::Extent &along = isA ? n : m, &across = isA ? m : n;
+    AffineExpr lines = extentExpr(along).ceilDiv(tile[isA ? 1 : 0]) *
+                       symbol("splits:" + std::to_string(part.number));
+    addSum(part.operandSums, lines, across.factor);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+Block &KernelBuilder::createTask(tile::TaskKind kind) {
+  auto task = tile::TaskOp::create(b, kind);
+  return task.getBody().emplaceBlock();
+}
+
+tile::ForEachUnitOp KernelBuilder::createUnits(Block &task) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(&task);
+  SmallVector<Value> spaces;
+  for (Part &part : parts)
+    spaces.push_back(part.space);
+  auto units = tile::ForEachUnitOp::create(b, spaces, parts.size());
+  for (auto [region, part] : llvm::zip(units.getBodies(), parts)) {
+    Block &block = region.emplaceBlock();
+    for (int i = 0; i < 5; ++i)
+      block.addArgument(b.getIndexType(), part.fused.getLoc());
+    block.addArgument(b.getI1Type(), part.fused.getLoc());
+  }
+  return units;
+}
+
+void KernelBuilder::createLoad(Part &part, Block &block) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(&block);
+  b.setLoc(part.fused.getLoc());
+  Value m0 = block.getArgument(0), n0 = block.getArgument(1);
+  Value k0 = block.getArgument(2), steps = block.getArgument(3);
+  int64_t tileK = part.schedule.getTile()[2];
+  mlp::FusedOp fused = part.fused;
+  mlp::Extent m = fused.getM().getExtent(), n = fused.getN().getExtent();
+  for (auto [i, contraction] : llvm::enumerate(part.contractions)) {
+    mlp::Extent k = fused.getContraction(i).getK().getExtent();
+    auto loop = scf::ForOp::create(b, index(0), steps, index(1));
+    OpBuilder::InsertionGuard loopGuard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value kAt = arith::AddIOp::create(
+        b, k0, arith::MulIOp::create(b, loop.getInductionVar(), index(tileK)));
+    Value slot = tile::AcquireOp::create(b, contraction.ring);
+    auto copy = [&](Value operand, bool kMajor, const mlp::Extent &extent,
+                    Value at, int64_t buffer) {
+      Value tensor = kMajor ? *tensorArgument(operand, extent, k)
+                            : *tensorArgument(operand, k, extent);
+      tile::CopyOp::create(b, tensor, kMajor ? at : kAt, kMajor ? kAt : at,
+                           slot, buffer);
+    };
+    copy(fused.getA(i), contraction.aK, m, m0, 0);
+    copy(fused.getB(i), contraction.bK, n, n0, 1);
+    tile::CommitOp::create(b, slot);
+  }
+  if (part.entry.empty())
+    return;
+  auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
+  b.setInsertionPointToStart(ifLast.thenBlock());
+  // Column block by column block, and in it row block by row block.
+  int64_t rowBlocks = part.schedule.getTile()[0] / part.entry.entryRows;
+  int64_t chunks = llvm::divideCeil(part.schedule.getTile()[1], entryCols);
+  auto loop = scf::ForOp::create(b, index(0), index(chunks * rowBlocks),
+                                 index(1));
+  b.setInsertionPointToStart(loop.getBody());
+  Value entry = loop.getInductionVar();
+  Value chunk = arith::DivUIOp::create(b, entry, index(rowBlocks));
+  Value rowBlock = arith::RemUIOp::create(b, entry, index(rowBlocks));
+  Value row = arith::AddIOp::create(
+      b, m0,
+      arith::MulIOp::create(b, rowBlock, index(part.entry.entryRows)));
+  Value col = arith::AddIOp::create(
+      b, n0, arith::MulIOp::create(b, chunk, index(entryCols)));
+  int64_t perSlot = part.entry.buffers.size();
+  for (int64_t s = 0; s < part.entry.slotsPerEntry; ++s) {
+    Value slot = tile::AcquireOp::create(b, part.entryRing);
+    unsigned slotOperand = 0;
+    for (auto [i, operand] : llvm::enumerate(fused.getElementOperands())) {
+      if (fused.getElementKind(i) != mlp::ElementKind::Element)
+        continue;
+      int64_t buffer = part.entry.operandBuffers[slotOperand++];
+      if (buffer / perSlot != s)
+        continue;
+      tile::CopyOp::create(b, *tensorArgument(operand, m, n), row, col, slot,
+                           buffer % perSlot);
+    }
+    tile::CommitOp::create(b, slot);
+  }
+}
+
+void KernelBuilder::createMultiply(Part &part, Block &block) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(&block);
+  b.setLoc(part.fused.getLoc());
+  auto major = [](bool kMajor) {
+    return kMajor ? tile::Major::K : tile::Major::MN;
+  };
+  SmallVector<Value> started;
+  for (Contraction &contraction : part.contractions) {
+    bool accumulate = llvm::is_contained(started, contraction.accumulator);
+    tile::MultiplyOp::create(b, contraction.ring, block.getArgument(3),
+                             contraction.accumulator, major(contraction.aK),
+                             major(contraction.bK), accumulate);
+    started.push_back(contraction.accumulator);
+  }
+}
+
+void KernelBuilder::createDrain(Part &part, Block &block) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(&block);
+  mlp::FusedOp fused = part.fused;
+  b.setLoc(fused.getLoc());
+  mlp::Extent m = fused.getM().getExtent(), n = fused.getN().getExtent();
+  if (part.accumulators.size() == 1)
+    tile::CombineSplitsOp::create(b, part.accumulators[0],
+                                  block.getArgument(4), part.splits,
+                                  part.partials, part.flags, tagArgument());
+  auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
+  b.setInsertionPointToStart(ifLast.thenBlock());
+
+  SmallVector<Value> vectors, scalars, stores, partials, flags;
+  SmallVector<Attribute> elementKinds, yieldKinds;
+  mlp::Extent one;
+  for (auto [i, operand] : llvm::enumerate(fused.getElementOperands())) {
+    tile::ElementKind kind = tile::ElementKind::Slot;
+    switch (fused.getElementKind(i)) {
+    case mlp::ElementKind::Element:
+      break;
+    case mlp::ElementKind::Row:
+      kind = tile::ElementKind::Row;
+      vectors.push_back(*tensorArgument(operand, one, n));
+      break;
+    case mlp::ElementKind::Column:
+      kind = tile::ElementKind::Column;
+      vectors.push_back(*tensorArgument(operand, m, one));
+      break;
+    case mlp::ElementKind::Scalar:
+      kind = tile::ElementKind::Scalar;
+      scalars.push_back(addArgument(b.getF32Type(),
+                                    storage.find(operand)->second.binding));
+      break;
+    }
+    elementKinds.push_back(tile::ElementKindAttr::get(b.getContext(), kind));
+  }
+  mlp::FusedYieldOp yield = fused.getYield();
+  unsigned sum = 0;
+  for (unsigned i = 0; i < yield.getValues().size(); ++i) {
+    bool isStore = yield.getKind(i) == mlp::YieldKind::Store;
+    yieldKinds.push_back(tile::YieldKindAttr::get(
+        b.getContext(),
+        isStore ? tile::YieldKind::Store : tile::YieldKind::SumM));
+    Value result = launchResult(fused.getYieldResults()[i]);
+    if (isStore) {
+      stores.push_back(*tensorArgument(result, m, n));
+      continue;
+    }
+    SumBuffers &buffers = part.drainSums[sum++];
+    buffers.result = *tensorArgument(result, one, n);
+    partials.push_back(buffers.partials);
+    flags.push_back(buffers.flags);
+  }
+  auto drain = tile::DrainOp::create(
+      b, TypeRange(), part.accumulators, block.getArgument(0),
+      block.getArgument(1), part.m, part.entryRing, vectors, scalars, stores,
+      partials, flags, partials.empty() ? Value() : tagArgument(),
+      part.entry.entryRows, part.entry.slotsPerEntry,
+      b.getArrayAttr(elementKinds), part.entry.operandBuffers,
+      b.getArrayAttr(yieldKinds), part.entry.storeBuffers);
+  Block &region = drain.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (BlockArgument argument : fused.getBody().getArguments())
+    mapping.map(argument,
+                region.addArgument(argument.getType(), argument.getLoc()));
+  b.setInsertionPointToStart(&region);
+  for (Operation &op : fused.getBody().front().without_terminator())
+    b.clone(op, mapping);
+  SmallVector<Value> yielded = llvm::map_to_vector(
+      yield.getValues(), [&](Value value) { return mapping.lookup(value); });
+  tile::YieldOp::create(b, yielded);
+}
+
+void KernelBuilder::createSum(Part &part, Block &block) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(&block);
+  mlp::FusedOp fused = part.fused;
+  b.setLoc(fused.getLoc());
+  ArrayRef<int64_t> tile = part.schedule.getTile();
+  Value steps = block.getArgument(3);
+  for (auto [c, contraction] : llvm::enumerate(part.contractions)) {
+    std::optional<unsigned> riding;
+    for (unsigned i = 0; i < fused.getNumOperandSums(); ++i)
+      if (fused.getOperandSum(i).getContraction() == c)
+        riding = i;
+    if (!riding) {
+      tile::SkipOp::create(b, contraction.ring, steps);
+      continue;
+    }
+    bool isA = fused.getOperandSum(*riding).getOperand() == mlp::Side::A;
+    SumBuffers &buffers = part.operandSums[*riding];
+    Value at = block.getArgument(isA ? 0 : 1);
+    Value along = block.getArgument(isA ? 1 : 0);
+    Value contributor =
+        arith::DivUIOp::create(b, along, index(tile[isA ? 1 : 0]));
+    Value line = arith::AddIOp::create(
+        b,
+        arith::MulIOp::create(b, block.getArgument(4), part.contributors),
+        contributor);
+    tile::SumOperandOp::create(b, contraction.ring, isA ? 0 : 1, steps,
+                               contributor, part.contributors, line, at,
+                               isA ? part.m : part.n, buffers.partials,
+                               buffers.flags, tagArgument());
+  }
+  if (part.entry.empty())
+    return;
+  auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
+  b.setInsertionPointToStart(ifLast.thenBlock());
+  int64_t entries = llvm::divideCeil(tile[1], entryCols) *
+                    (tile[0] / part.entry.entryRows) *
+                    part.entry.slotsPerEntry;
+  tile::SkipOp::create(b, part.entryRing, index(entries));
+}
+
+FailureOr<tile::KernelOp> KernelBuilder::build(Operation *anchor,
+                                               StringRef name) {
+  b.setInsertionPoint(anchor);
+  kernel = tile::KernelOp::create(b, name, b.getArrayAttr({}));
+  kernel.getBody().emplaceBlock();
+  unsigned number = firstFused;
+  for (mlp::FusedOp fused : launch.getFusedOps()) {
+    Part &part = parts.emplace_back();
+    part.fused = fused;
+    part.number = number++;
+    if (failed(checkPart(part)))
+      return failure();
+  }
+  llvm::stable_sort(parts, [](const Part &a, const Part &b) {
+    return a.schedule.getOrder() < b.schedule.getOrder();
+  });
+  auto slots = launch->getAttrOfType<IntegerAttr>("tile.slots");
+  auto slotBytes = launch->getAttrOfType<IntegerAttr>("tile.slot_bytes");
+  if (!slots || !slotBytes)
+    return launch.emitOpError(
+        "has no pool (backfuse-select-schedule gives it one)");
+
+  b.setInsertionPointToEnd(&kernel.getBlock());
+  pool = tile::PoolOp::create(b, slots.getInt(), slotBytes.getInt());
+  // Check every tensor's layout before tasks are made.
+  for (Part &part : parts) {
+    b.setLoc(part.fused.getLoc());
+    if (failed(createPart(part)))
+      return failure();
+  }
+  if (failed(checkTensors()))
+    return failure();
+
+  bool hasSum = llvm::any_of(parts, [](Part &part) { return part.needsSum(); }) ||
+                llvm::any_of(parts, [](Part &part) {
+                  return !part.drainSums.empty();
+                });
+  for (Part &part : parts)
+    if (part.needsSum())
+      createContributors(part);
+
+  auto createAll = [&](tile::TaskKind kind,
+                       void (KernelBuilder::*create)(Part &, Block &)) {
+    b.setLoc(launch.getLoc());
+    Block &task = createTask(kind);
+    tile::ForEachUnitOp units = createUnits(task);
+    for (auto [region, part] : llvm::zip(units.getBodies(), parts))
+      (this->*create)(part, region.front());
+    return &task;
+  };
+  createAll(tile::TaskKind::Load, &KernelBuilder::createLoad);
+  createAll(tile::TaskKind::Multiply, &KernelBuilder::createMultiply);
+  createAll(tile::TaskKind::Drain, &KernelBuilder::createDrain);
+  if (hasSum) {
+    Block *task = createAll(tile::TaskKind::Sum, &KernelBuilder::createSum);
+    b.setInsertionPointToEnd(task);
+    for (Part &part : parts)
+      createFinish(part);
+  }
+  kernel.setBindingsAttr(b.getArrayAttr(bindings));
+  return kernel;
+}
+
+/// Of the tiles that read the same part of an operand, those that add up steps
+/// of it: never more than the steps of the shortest split.
+void KernelBuilder::createContributors(Part &part) {
+  bool isA = part.fused.getOperandSum(0).getOperand() == mlp::Side::A;
+  ArrayRef<int64_t> tile = part.schedule.getTile();
+  auto ceilDiv = [&](Value x, int64_t y) -> Value {
+    return arith::DivUIOp::create(
+        b, arith::AddIOp::create(b, x, index(y - 1)), index(y));
+  };
+  b.setLoc(part.fused.getLoc());
+  Value kTiles = ceilDiv(part.k, tile[2]);
+  part.usedSplits = arith::MinUIOp::create(b, part.splits, kTiles);
+  Value shortest = arith::DivUIOp::create(b, kTiles, part.usedSplits);
+  Value tiles = isA ? ceilDiv(part.n, tile[1]) : ceilDiv(part.m, tile[0]);
+  part.contributors = arith::MinUIOp::create(b, tiles, shortest);
+}
+
+void KernelBuilder::createFinish(Part &part) {
+  b.setLoc(part.fused.getLoc());
+  ArrayRef<int64_t> tile = part.schedule.getTile();
+  mlp::Extent one;
+  for (auto [i, buffers] : llvm::enumerate(part.operandSums)) {
+    bool isA = part.fused.getOperandSum(i).getOperand() == mlp::Side::A;
+    Value result = launchResult(part.fused.getOperandSumResults()[i]);
+    Value lines =
+        arith::MulIOp::create(b, part.usedSplits, part.contributors);
+    tile::FinishSumOp::create(
+        b, buffers.partials, buffers.flags, tagArgument(), lines,
+        *tensorArgument(result, one,
+                        isA ? part.fused.getM().getExtent()
+                            : part.fused.getN().getExtent()));
+  }
+  for (SumBuffers &buffers : part.drainSums) {
+    Value tiles = arith::DivUIOp::create(
+        b, arith::AddIOp::create(b, part.m, index(tile[0] - 1)),
+        index(tile[0]));
+    Value lines = arith::MulIOp::create(b, tiles, index(tile[0] / 64));
+    tile::FinishSumOp::create(b, buffers.partials, buffers.flags,
+                              tagArgument(), lines, buffers.result);
+  }
+}
+
+/// Names what cannot be read or written before any task is made.
+LogicalResult KernelBuilder::checkTensors() {
+  mlp::Extent one;
+  for (Part &part : parts) {
+    mlp::FusedOp fused = part.fused;
+    mlp::Extent m = fused.getM().getExtent(), n = fused.getN().getExtent();
+    auto check = [&](Value value, const mlp::Extent &rows,
+                     const mlp::Extent &cols) {
+      return tensorArgument(value, rows, cols);
+    };
+    for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+      mlp::ContractionAttr attr = fused.getContraction(i);
+      mlp::Extent k = attr.getK().getExtent();
+      bool aK = attr.getA() == mlp::Major::KMajor;
+      bool bK = attr.getB() == mlp::Major::KMajor;
+      if (failed(check(fused.getA(i), aK ? m : k, aK ? k : m)) ||
+          failed(check(fused.getB(i), bK ? n : k, bK ? k : n)))
+        return failure();
+    }
+    for (auto [i, operand] : llvm::enumerate(fused.getElementOperands())) {
+      mlp::ElementKind kind = fused.getElementKind(i);
+      if (kind == mlp::ElementKind::Scalar)
+        continue;
+      bool row = kind == mlp::ElementKind::Row;
+      bool column = kind == mlp::ElementKind::Column;
+      if (failed(check(operand, row ? one : m, column ? one : n)))
+        return failure();
+    }
+    for (Value result : fused.getResults())
+      if (!launchResult(result))
+        return fused.emitOpError("has a result that its launch does not yield");
+  }
+  return success();
+}

@@ -1,0 +1,109 @@
+//===- KernelBuilder.h - Build the tile.kernel of a launch ------*- C++ -*-===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Internal to convert-mlp-to-tile.
+//===----------------------------------------------------------------------===//
+#ifndef BACKFUSE_CONVERSION_MLPTOTILE_KERNELBUILDER_H
+#define BACKFUSE_CONVERSION_MLPTOTILE_KERNELBUILDER_H
+
+#include "backfuse/Analysis/EntryLayout.h"
+#include "dialects/Mlp/IR/MlpLaunchOps.h"
+#include "dialects/Mlp/IR/MlpOps.h"
+#include "dialects/Tile/IR/TileOps.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include <vector>
+
+namespace backfuse {
+
+/// Where the values of a graph live between and around its launches.
+struct Storage {
+  tile::BindAttr binding;
+};
+using StorageMap = llvm::MapVector<mlir::Value, Storage>;
+
+class KernelBuilder {
+public:
+  KernelBuilder(mlp::LaunchOp launch, const StorageMap &storage,
+                unsigned firstFused)
+      : launch(launch), storage(storage), firstFused(firstFused),
+        b(launch.getLoc(), launch.getContext()) {}
+
+  /// Creates the kernel before `anchor`.
+  mlir::FailureOr<tile::KernelOp> build(mlir::Operation *anchor,
+                                        llvm::StringRef name);
+
+private:
+  struct Contraction {
+    mlir::Value ring, accumulator;
+    tile::BufferAttr a, b;
+    bool aK, bK;
+  };
+  struct SumBuffers {
+    mlir::Value partials, flags, result;
+  };
+  struct Part {
+    mlp::FusedOp fused;
+    tile::ScheduleAttr schedule;
+    unsigned number; // of the fused op in the graph
+    mlir::Value m, n, k, splits, space, steps;
+    mlir::Value partials, flags; // of split K
+    llvm::SmallVector<mlir::Value> accumulators;
+    llvm::SmallVector<Contraction> contractions;
+    EntryLayout entry;
+    mlir::Value entryRing;
+    llvm::SmallVector<SumBuffers> drainSums, operandSums;
+    mlir::Value usedSplits, contributors;
+    bool needsSum() const { return !operandSums.empty(); }
+  };
+
+  mlir::LogicalResult checkPart(Part &part);
+  mlir::LogicalResult createPart(Part &part);
+  void createSumBuffers(Part &part);
+  void createLoad(Part &part, mlir::Block &block);
+  void createMultiply(Part &part, mlir::Block &block);
+  void createDrain(Part &part, mlir::Block &block);
+  void createSum(Part &part, mlir::Block &block);
+  void createContributors(Part &part);
+  void createFinish(Part &part);
+  mlir::LogicalResult checkTensors();
+  tile::ForEachUnitOp createUnits(mlir::Block &task);
+  mlir::Block &createTask(tile::TaskKind kind);
+
+  /// The kernel's argument for a tensor of the graph, seen as a matrix.
+  mlir::FailureOr<mlir::Value> tensorArgument(mlir::Value value,
+                                              const mlp::Extent &rows,
+                                              const mlp::Extent &cols);
+  mlir::Value addArgument(mlir::Type type, tile::BindAttr binding);
+  mlir::Value extentArgument(const mlp::Extent &extent);
+  mlir::Value splitsArgument(unsigned number);
+  mlir::Value tagArgument();
+  mlir::Value workspaceArgument(mlir::AffineExpr bytes);
+  /// An extent as an expression over the plan's names.
+  mlir::AffineExpr extentExpr(const mlp::Extent &extent);
+  mlir::AffineExpr symbol(llvm::StringRef name);
+  tile::ExprAttr exprAttr(mlir::AffineExpr expr);
+  mlir::Value index(int64_t value);
+  /// The value inside of the graph that a result of a fused op becomes.
+  mlir::Value launchResult(mlir::Value fusedResult);
+
+  mlp::LaunchOp launch;
+  const StorageMap &storage;
+  unsigned firstFused;
+  mlir::ImplicitLocOpBuilder b;
+  tile::KernelOp kernel;
+  llvm::SmallVector<mlir::Attribute> bindings;
+  llvm::MapVector<std::pair<mlir::Value, mlir::Type>, mlir::Value> tensors;
+  llvm::StringMap<mlir::Value> extents;
+  llvm::DenseMap<int64_t, mlir::Value> constants;
+  llvm::SmallVector<std::string> symbols;
+  std::vector<Part> parts;
+  mlir::Value pool, tag;
+};
+
+} // namespace backfuse
+
+#endif // BACKFUSE_CONVERSION_MLPTOTILE_KERNELBUILDER_H

@@ -1,0 +1,377 @@
+//===- HopperDrain.cpp - Epilogues on sm_90a ------------------------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A warpgroup holds 64 rows of the tile in the layout of wgmma's D fragment
+// (hopper.md 2.1): in column block j of 8, thread t of warp w has the columns
+// 8j + 2(t % 4) + {0, 1} of the rows 16w + t / 4 and 8 below. Operands are read
+// from swizzled slots at those places, without bank conflicts, and results
+// written back in place, from where bulk stores take them.
+//===----------------------------------------------------------------------===//
+#include "HopperEmitter.h"
+#include "backfuse/Conversion/Common/ElementRegion.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace backfuse;
+using namespace backfuse::hopper;
+
+static constexpr int64_t entryCols = 64;
+
+Value HopperEmitter::vectorElement(Value vector, int64_t i) {
+  return pairElement(b, vector, i);
+}
+
+LogicalResult HopperEmitter::emitDrain(tile::DrainOp drain, Unit &unit) {
+  for (Operation &op : drain.getBody().front().without_terminator())
+    if (StringRef why = whyNotElementOp(&op); !why.empty())
+      return op.emitOpError(why);
+  auto type =
+      cast<tile::AccumulatorType>(drain.getAccumulators()[0].getType());
+  int64_t chunks = llvm::divideCeil(type.getCols(), entryCols);
+  int64_t rowBlocks = tileRows / drain.getEntryRows();
+  bool stores = !drain.getStores().empty();
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    if (!drain.getRing()) {
+      emitDrainEntry(drain, unit, chunk, {}, chunk == 0);
+      continue;
+    }
+    Value pool = poolOf(drain.getRing());
+    for (int64_t rowBlock = 0; rowBlock < rowBlocks; ++rowBlock) {
+      SmallVector<Slot> entry;
+      for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i) {
+        entry.push_back(currentSlot(pool));
+        waitFull(pool, entry.back());
+        advance(pool);
+      }
+      auto work = [&] { emitDrainEntry(drain, unit, chunk, entry, chunk == 0); };
+      auto pass = [&] {
+        for (Slot &slot : entry)
+          releaseByWarp(slot.empty);
+      };
+      if (rowBlocks == 1) {
+        work();
+        continue;
+      }
+      // An entry of 64 rows belongs to one warpgroup; the other lets it pass.
+      auto branch = scf::IfOp::create(b, eq(consumer, c(rowBlock)), true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.elseBlock());
+      pass();
+      b.setInsertionPointToStart(branch.thenBlock());
+      work();
+    }
+  }
+  if (stores)
+    ifThen(eq(consumerThread, c(0)), [&] {
+      m.bulkWaitRead(0);
+      for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i)
+        m.mbarrierArrive(loadVariable(b, pending[i], b.getI32Type()), 4);
+    });
+  return success();
+}
+
+/// The slot of an entry and the byte offset in it of buffer `index`, counted
+/// through all slots of the entry.
+static std::pair<int64_t, int64_t> locate(tile::RingType ring, int64_t index) {
+  int64_t perSlot = ring.getBuffers().size();
+  int64_t offset = 0;
+  for (tile::BufferAttr buffer : ring.getBuffers().take_front(index % perSlot))
+    offset += buffer.numBytes();
+  return {index / perSlot, offset};
+}
+
+void HopperEmitter::emitDrainEntry(tile::DrainOp drain, Unit &unit,
+                                   int64_t chunk, ArrayRef<Slot> slots,
+                                   bool firstEntry) {
+  bool stores = !drain.getStores().empty();
+  bool sums = !drain.getPartials().empty();
+  SmallVector<Value> sumValues;
+  emitElements(drain, chunk, slots, sumValues);
+  emitPartialSums(drain, unit, chunk, sumValues, /*beforeBarrier=*/true);
+  if (stores)
+    m.fenceProxyAsyncShared();
+  if (stores || sums)
+    m.namedBarrier(add(consumer, c(1)), warpgroupThreads);
+  emitPartialSums(drain, unit, chunk, sumValues, /*beforeBarrier=*/false);
+  if (!stores) {
+    for (const Slot &slot : slots)
+      releaseByWarp(slot.empty);
+    return;
+  }
+  auto ring = cast<tile::RingType>(drain.getRing().getType());
+  ifThen(eq(consumerThread, c(0)), [&] {
+    Value row = add(mapped(drain.getRow()), mul(consumer, c(warpgroupRows)));
+    Value col = add(mapped(drain.getCol()), c(chunk * entryCols));
+    for (auto [store, buffer] :
+         llvm::zip(drain.getStores(), drain.getStoreBuffers())) {
+      auto [slotIndex, offset] = locate(ring, buffer);
+      auto tensor = cast<tile::GlobalTensorType>(store.getType());
+      MapUse use =
+          storeUseOf(cast<BlockArgument>(store).getArgNumber(), tensor);
+      int64_t panels = llvm::divideCeil(entryCols, use.panelCols);
+      // Where the entry holds both warpgroups' rows, each stores its own.
+      Value rows = drain.getEntryRows() == tileRows
+                       ? mul(consumer, c(warpgroupRows * panelBytes))
+                       : c(0);
+      for (int64_t p = 0; p < panels; ++p) {
+        Value address =
+            add(add(slots[slotIndex].address, rows),
+                c(offset + p * drain.getEntryRows() * panelBytes));
+        m.tmaStore(mapPointer(use), address,
+                   {add(col, c(p * use.panelCols)), row});
+      }
+    }
+    m.bulkCommit();
+    if (!firstEntry) {
+      m.bulkWaitRead(1);
+      for (auto [i, slot] : llvm::enumerate(slots))
+        m.mbarrierArrive(loadVariable(b, pending[i], b.getI32Type()), 4);
+    }
+    for (auto [i, slot] : llvm::enumerate(slots))
+      storeVariable(b, pending[i], slot.empty);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+void HopperEmitter::emitElements(tile::DrainOp drain, int64_t chunk,
+                                 ArrayRef<Slot> slots,
+                                 SmallVectorImpl<Value> &sums) {
+  Type f32 = b.getF32Type();
+  auto pairF32 = VectorType::get(2, f32);
+  Value group = shr(lane, 2), quad = andi(lane, c(3)); // row and column of 8x8
+  Value rowInWarpgroup = add(shl(consumerWarp, 4), group);
+  Value rowSwizzle = shl(group, 4);
+  Value firstCol = add(mapped(drain.getCol()),
+                       add(c(chunk * entryCols), shl(quad, 1)));
+  Value firstRow = add(add(mapped(drain.getRow()),
+                           mul(consumer, c(warpgroupRows))),
+                       rowInWarpgroup);
+  auto ring = drain.getRing() ? cast<tile::RingType>(drain.getRing().getType())
+                              : tile::RingType();
+
+  // Base address of each buffer for this thread: row of its panel, and the
+  // thread's place in the swizzled 16-byte chunks of column block 0.
+  struct BufferBase {
+    Value row;     // address of the row, column 0
+    Value swizzle; // chunk of the thread, exclusive-or of the row
+    Value within;  // byte in the chunk
+    Type element;
+    int64_t panelStride;
+  };
+  DenseMap<int64_t, BufferBase> bases;
+  auto baseOf = [&](int64_t buffer) -> BufferBase & {
+    auto [it, inserted] = bases.try_emplace(buffer);
+    if (!inserted)
+      return it->second;
+    BufferBase &base = it->second;
+    auto [slotIndex, offset] = locate(ring, buffer);
+    base.element =
+        ring.getBuffers()[buffer % ring.getBuffers().size()].getElement();
+    base.panelStride = drain.getEntryRows() * panelBytes;
+    Value row = rowInWarpgroup;
+    if (drain.getEntryRows() == tileRows)
+      row = add(row, mul(consumer, c(warpgroupRows)));
+    base.row = add(slots[slotIndex].address,
+                   add(c(offset), mul(row, c(panelBytes))));
+    if (base.element.getIntOrFloatBitWidth() == 16) {
+      base.swizzle = rowSwizzle; // chunk j of 8 columns
+      base.within = shl(quad, 2);
+    } else {
+      base.swizzle = xori(rowSwizzle, shl(shr(quad, 1), 4));
+      base.within = shl(andi(quad, c(1)), 3);
+    }
+    return base;
+  };
+  auto addressOf = [&](BufferBase &base, int64_t j, int64_t half) -> Value {
+    int64_t chunkIndex = j, panel = 0;
+    if (base.element.getIntOrFloatBitWidth() == 32) {
+      panel = j / 4;
+      chunkIndex = (j % 4) * 2;
+    }
+    Value address = add(base.row, add(xori(base.swizzle, c(chunkIndex << 4)),
+                                      base.within));
+    return add(address,
+               c(panel * base.panelStride + half * 8 * panelBytes));
+  };
+
+  // Values that are the same for all elements of a row or a column block.
+  DenseMap<std::pair<unsigned, int64_t>, Value> vectorPairs;
+  auto vectorPair = [&](unsigned operand, Value tensor, bool isRow, int64_t j,
+                        int64_t half) -> Value {
+    Value &pair = vectorPairs[{operand, isRow ? j : half}];
+    if (pair)
+      return pair;
+    auto type = cast<tile::GlobalTensorType>(tensor.getType());
+    int64_t bytes = type.getElement().getIntOrFloatBitWidth() / 8;
+    Value index = isRow ? add(firstCol, c(8 * j)) : add(firstRow, c(8 * half));
+    // Elements beyond the extent are never stored: read any.
+    Value extent = isRow ? c(type.getCols()) : mapped(drain.getRows());
+    index = select(ult(index, extent), index, c(0));
+    Value pointer =
+        m.offset(mapped(tensor), mul64(zext64(index), m.i64(bytes)));
+    if (isRow)
+      pair = m.loadGlobal(VectorType::get(2, type.getElement()), pointer,
+                          2 * bytes);
+    else
+      pair = splatPair(b, m.loadGlobal(type.getElement(), pointer, bytes));
+    return pair;
+  };
+
+  unsigned numSums = drain.getPartials().size();
+  SmallVector<SmallVector<Value, 8>> columnSums(numSums);
+  // Loads of a group first, then its arithmetic, then its stores: in one chain
+  // they would serialise.
+  unsigned operands = std::max<size_t>(drain.getOperandBuffers().size(), 1);
+  int64_t blocksPerGroup = operands <= 3 ? 4 : 2;
+  for (int64_t j0 = 0; j0 < 8; j0 += blocksPerGroup) {
+    SmallVector<SmallVector<Value>> arguments;
+    for (int64_t j = j0; j < j0 + blocksPerGroup; ++j)
+      for (int64_t half = 0; half < 2; ++half) {
+        SmallVector<Value> &pairs = arguments.emplace_back();
+        for (Value accumulator : drain.getAccumulators()) {
+          int64_t first = (chunk * 8 + j) * 4 + 2 * half;
+          int64_t count =
+              cast<tile::AccumulatorType>(accumulator.getType()).getCols() / 2;
+          if (first + 1 >= count) { // the last chunk of a tile of fewer columns
+            pairs.push_back(arith::ConstantOp::create(
+                b, b.getZeroAttr(pairF32)));
+            continue;
+          }
+          Value variable = accumulators[accumulator];
+          pairs.push_back(makePair(b, loadVariable(b, variable, f32, first),
+                                   loadVariable(b, variable, f32, first + 1)));
+        }
+        unsigned slot = 0, vector = 0, scalar = 0;
+        for (auto [i, attribute] : llvm::enumerate(drain.getElementKinds())) {
+          switch (cast<tile::ElementKindAttr>(attribute).getValue()) {
+          case tile::ElementKind::Slot: {
+            BufferBase &base = baseOf(drain.getOperandBuffers()[slot++]);
+            pairs.push_back(m.loadShared(
+                VectorType::get(2, base.element), addressOf(base, j, half),
+                2 * base.element.getIntOrFloatBitWidth() / 8));
+            break;
+          }
+          case tile::ElementKind::Row:
+            pairs.push_back(vectorPair(i, drain.getVectors()[vector++], true,
+                                       j, half));
+            break;
+          case tile::ElementKind::Column:
+            pairs.push_back(vectorPair(i, drain.getVectors()[vector++], false,
+                                       j, half));
+            break;
+          case tile::ElementKind::Scalar:
+            pairs.push_back(
+                splatPair(b, mapped(drain.getScalars()[scalar++])));
+            break;
+          }
+        }
+      }
+    SmallVector<SmallVector<Value>> results;
+    for (SmallVector<Value> &pairs : arguments)
+      results.push_back(
+          emitElementRegion(b, drain.getBody().front(), pairs));
+    for (auto [n, pairs] : llvm::enumerate(results)) {
+      int64_t j = j0 + n / 2, half = n % 2;
+      unsigned store = 0, sum = 0;
+      for (auto [pair, attribute] : llvm::zip(pairs, drain.getYieldKinds())) {
+        if (cast<tile::YieldKindAttr>(attribute).getValue() ==
+            tile::YieldKind::Store) {
+          BufferBase &base = baseOf(drain.getStoreBuffers()[store++]);
+          m.storeShared(pair, addressOf(base, j, half),
+                        2 * base.element.getIntOrFloatBitWidth() / 8);
+          continue;
+        }
+        // Rows beyond the extent hold f(0), which need not be 0.
+        Value inside =
+            ult(add(firstRow, c(8 * half)), mapped(drain.getRows()));
+        Value zero = arith::ConstantOp::create(b, b.getZeroAttr(pairF32));
+        Value term = select(inside, pair, zero);
+        SmallVector<Value, 8> &all = columnSums[sum++];
+        if (half == 0)
+          all.push_back(term);
+        else
+          all.back() = arith::AddFOp::create(b, all.back(), term);
+      }
+    }
+  }
+  for (SmallVector<Value, 8> &all : columnSums)
+    llvm::append_range(sums, all);
+}
+
+//===----------------------------------------------------------------------===//
+// Column sums
+//===----------------------------------------------------------------------===//
+
+/// Before the warpgroup's barrier each warp adds up its 16 rows and writes 64
+/// sums to scratch; after it the first warp adds the four warps' in order,
+/// writes the warpgroup's line of the partials and publishes it. The scratch
+/// alternates between two places, so that one barrier a chunk is enough.
+void HopperEmitter::emitPartialSums(tile::DrainOp drain, Unit &unit,
+                                    int64_t chunk, ArrayRef<Value> sums,
+                                    bool beforeBarrier) {
+  Type f32 = b.getF32Type();
+  auto pairF32 = VectorType::get(2, f32);
+  for (unsigned s = 0; s < drain.getPartials().size(); ++s) {
+    constexpr int64_t warpBytes = entryCols * 4;
+    Value scratch = add(
+        smem, c(layout.scratchOffset + (s * 4 + (chunk & 1) * 2) * 4 * warpBytes));
+    scratch = add(scratch, mul(consumer, c(4 * warpBytes)));
+    if (beforeBarrier) {
+      SmallVector<Value> totals;
+      for (Value pair : sums.slice(s * 8, 8)) {
+        SmallVector<Value, 2> elements;
+        for (int64_t i = 0; i < 2; ++i) {
+          Value x = pairElement(b, pair, i);
+          for (int64_t mask : {4, 8, 16})
+            x = arith::AddFOp::create(b, x, m.shuffleXor(x, mask));
+          elements.push_back(x);
+        }
+        totals.push_back(makePair(b, elements[0], elements[1]));
+      }
+      ifThen(ult(lane, c(4)), [&] {
+        Value base = add(add(scratch, mul(consumerWarp, c(warpBytes))),
+                         shl(lane, 3));
+        for (auto [j, pair] : llvm::enumerate(totals))
+          m.storeShared(pair, add(base, c(j * 32)), 8);
+      });
+      continue;
+    }
+    ifThen(eq(consumerWarp, c(0)), [&] {
+      Value base = add(scratch, shl(lane, 3));
+      Value total = m.loadShared(pairF32, base, 8);
+      for (int64_t w = 1; w < 4; ++w)
+        total = arith::AddFOp::create(
+            b, total, m.loadShared(pairF32, add(base, c(w * warpBytes)), 8));
+      Value n = unit.space->n;
+      Value firstCol = add(mapped(drain.getCol()), c(chunk * entryCols));
+      Value col = add(firstCol, shl(lane, 1));
+      Value line = add(divu(mapped(drain.getRow()), c(warpgroupRows)),
+                       consumer);
+      Value index = arith::AddIOp::create(
+          b, mul64(zext64(line), zext64(n)), zext64(col));
+      Value pointer = m.offset(mapped(drain.getPartials()[s]),
+                               mul64(index, m.i64(4)));
+      ifThen(ult(col, n), [&] {
+        m.storeGlobalL2(pairElement(b, total, 0), pointer);
+        m.storeGlobalL2(pairElement(b, total, 1), m.offset(pointer, m.i64(4)));
+      });
+      m.warpBarrier();
+      Value inside = ult(firstCol, n);
+      ifThen(arith::AndIOp::create(b, inside, eq(lane, c(0))), [&] {
+        m.fenceGpu();
+        Value flag = arith::AddIOp::create(
+            b, mul64(zext64(line), zext64(ceilDiv(n, entryCols))),
+            zext64(divu(firstCol, c(entryCols))));
+        m.publishTag(m.offset(mapped(drain.getFlags()[s]),
+                              mul64(flag, m.i64(8))),
+                     mapped(drain.getTag()));
+      });
+    });
+  }
+}

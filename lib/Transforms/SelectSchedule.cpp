@@ -1,0 +1,244 @@
+//===- SelectSchedule.cpp - Choose tiles and splits per token count -------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Precondition: graphs hold launches only.
+// Postcondition: a clone of the graph for each tile configuration that is taken
+// for some token count, with its ranges; every fused op has a #tile.schedule.
+//===----------------------------------------------------------------------===//
+#include "backfuse/Analysis/CostModel.h"
+#include "backfuse/Arch/Target.h"
+#include "backfuse/Transforms/Passes.h"
+#include "backfuse/Transforms/Transforms.h"
+#include "dialects/Mlp/IR/MlpLaunchOps.h"
+#include "dialects/Tile/IR/TileOps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#define DEBUG_TYPE "backfuse-select-schedule"
+
+namespace backfuse {
+#define GEN_PASS_DEF_SELECTSCHEDULEPASS
+#include "backfuse/Transforms/Passes.h.inc"
+} // namespace backfuse
+
+using namespace mlir;
+using namespace backfuse;
+
+namespace {
+/// What is best for one token count.
+struct Choice {
+  unsigned config = 0;
+  SmallVector<int64_t> splits; // per fused op of the graph
+  double microseconds = 0;
+  bool operator==(const Choice &other) const {
+    return config == other.config && splits == other.splits;
+  }
+};
+
+/// Token counts from `from` to below `to` (-1: no end) and their choice.
+struct Range {
+  int64_t from, to;
+  Choice choice;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Decide
+//===----------------------------------------------------------------------===//
+
+/// The variable extent of the graph's spaces, if there is one for all.
+static std::optional<mlp::Extent> findTokens(mlp::GraphOp graph,
+                                             bool &several) {
+  std::optional<mlp::Extent> tokens;
+  several = false;
+  auto see = [&](mlp::ExtentAttr attr) {
+    if (attr.isFixed())
+      return;
+    mlp::Extent extent = attr.getExtent();
+    extent.factor = 1;
+    if (tokens && *tokens != extent)
+      several = true;
+    tokens = extent;
+  };
+  graph.walk([&](mlp::FusedOp fused) {
+    see(fused.getM());
+    see(fused.getN());
+    for (unsigned i = 0; i < fused.getNumContractions(); ++i)
+      see(fused.getContraction(i).getK());
+  });
+  return tokens;
+}
+
+static double predict(mlp::GraphOp graph, const TileConfig &config,
+                      const arch::Rates &rates, int64_t tokens,
+                      ArrayRef<int64_t> splits) {
+  double sum = 0;
+  unsigned first = 0;
+  for (mlp::LaunchOp launch : graph.getBody().front().getOps<mlp::LaunchOp>()) {
+    unsigned count = launch.getFusedOps().size();
+    sum += predictMicroseconds(launch, config, rates, tokens,
+                               splits.slice(first, count));
+    first += count;
+  }
+  return sum;
+}
+
+/// Improves one split count after the other.
+static Choice chooseSplits(mlp::GraphOp graph, unsigned index,
+                           const TileConfig &config, const arch::Rates &rates,
+                           int64_t tokens) {
+  SmallVector<mlp::FusedOp> all;
+  graph.walk([&](mlp::FusedOp fused) { all.push_back(fused); });
+  Choice best;
+  best.config = index;
+  best.splits.assign(all.size(), 1);
+  best.microseconds = predict(graph, config, rates, tokens, best.splits);
+  for (auto [i, fused] : llvm::enumerate(all)) {
+    if (fused.getNumAccumulators() > 1)
+      continue; // splits of several accumulators are not built
+    for (int64_t split : {2, 3, 4, 6, 8}) {
+      Choice other = best;
+      other.splits[i] = split;
+      other.microseconds = predict(graph, config, rates, tokens, other.splits);
+      // A split costs workspace: take it only for a clear gain.
+      if (other.microseconds < 0.97 * best.microseconds)
+        best = other;
+    }
+  }
+  return best;
+}
+
+/// Token counts at which the choice is made; it holds from the one before.
+static SmallVector<int64_t> sampleTokens() {
+  SmallVector<int64_t> samples;
+  for (int64_t tokens = 128; tokens <= 8192; tokens += 128)
+    samples.push_back(tokens);
+  for (double tokens = 8192 * 1.06; tokens < (1 << 18); tokens *= 1.06)
+    samples.push_back(int64_t(tokens) / 128 * 128);
+  return samples;
+}
+
+static SmallVector<Range> chooseRanges(mlp::GraphOp graph,
+                                       ArrayRef<TileConfig> configs,
+                                       const arch::Rates &rates,
+                                       bool oneRange) {
+  SmallVector<int64_t> samples = sampleTokens();
+  if (oneRange)
+    samples = {2048};
+  SmallVector<Range> ranges;
+  int64_t from = 1;
+  for (int64_t tokens : samples) {
+    SmallVector<Choice> choices;
+    for (auto [i, config] : llvm::enumerate(configs))
+      choices.push_back(chooseSplits(graph, i, config, rates, tokens));
+    Choice best = *llvm::min_element(
+        choices, [](const Choice &a, const Choice &b) {
+          return a.microseconds < b.microseconds;
+        });
+    // Stay with the choice before unless the gain is clear.
+    if (!ranges.empty()) {
+      Choice stay = ranges.back().choice;
+      stay.microseconds = predict(graph, configs[stay.config], rates, tokens,
+                                  stay.splits);
+      if (stay.microseconds <= 1.02 * best.microseconds)
+        best = stay;
+    }
+    if (!ranges.empty() && ranges.back().choice == best)
+      ranges.back().to = tokens + 1;
+    else
+      ranges.push_back({from, tokens + 1, best});
+    from = tokens + 1;
+  }
+  ranges.back().to = -1;
+  return ranges;
+}
+
+//===----------------------------------------------------------------------===//
+// Apply
+//===----------------------------------------------------------------------===//
+
+static void apply(mlp::GraphOp graph, const TileConfig &config,
+                  const arch::Rates &rates, ArrayRef<Range> ranges,
+                  const std::optional<mlp::Extent> &tokens) {
+  Builder b(graph.getContext());
+  graph.walk([&](mlp::FusedOp fused) {
+    fused.setScheduleAttr(tile::ScheduleAttr::get(
+        b.getContext(), {config.tileM, config.tileN, config.tileK},
+        unitCost(fused, config, rates), dealOrder(fused)));
+  });
+  for (mlp::LaunchOp launch : graph.getBody().front().getOps<mlp::LaunchOp>()) {
+    launch->setAttr("tile.slots", b.getI64IntegerAttr(config.slots));
+    launch->setAttr("tile.slot_bytes", b.getI64IntegerAttr(config.slotBytes));
+  }
+  SmallVector<Attribute> attributes;
+  for (const Range &range : ranges)
+    attributes.push_back(tile::RangeAttr::get(b.getContext(), range.from,
+                                              range.to, range.choice.splits));
+  graph->setAttr("tile.ranges", b.getArrayAttr(attributes));
+  SmallVector<StringAttr> names;
+  AffineExpr product = getAffineConstantExpr(1, b.getContext());
+  if (tokens)
+    for (StringRef name : tokens->names) {
+      product = product * getAffineSymbolExpr(names.size(), b.getContext());
+      names.push_back(b.getStringAttr(name));
+    }
+  graph->setAttr("tile.tokens",
+                 tile::ExprAttr::get(b.getContext(), names,
+                                     AffineMap::get(0, names.size(), product)));
+}
+
+LogicalResult backfuse::selectSchedule(mlp::GraphOp graph,
+                                       StringRef targetName) {
+  for (Operation &op : graph.getBody().front().without_terminator())
+    if (!isa<mlp::LaunchOp>(op))
+      return op.emitOpError("is not in a launch (backfuse-fuse-into-launches "
+                            "puts it into one)");
+  const arch::Target &target = *arch::lookupTarget(targetName);
+  const arch::Rates &rates = arch::getRates(targetName);
+  std::string why;
+  SmallVector<TileConfig> configs =
+      feasibleConfigs(graph, rates, target.maxDynamicSmemBytes, why);
+  if (configs.empty())
+    return graph.emitOpError("has no schedule on ") << target.name << ": " << why;
+  bool several;
+  std::optional<mlp::Extent> tokens = findTokens(graph, several);
+  SmallVector<Range> ranges =
+      chooseRanges(graph, configs, rates, several || !tokens);
+  if (several || !tokens)
+    ranges.front().from = 0;
+  if (several)
+    tokens.reset();
+
+  OpBuilder b(graph);
+  std::string name = graph.getSymName().str();
+  for (auto [i, config] : llvm::enumerate(configs)) {
+    SmallVector<Range> own = llvm::filter_to_vector(
+        ranges, [&](const Range &range) { return range.choice.config == i; });
+    if (own.empty())
+      continue;
+    auto clone = cast<mlp::GraphOp>(b.clone(*graph));
+    clone.setSymName(name + "__n" + std::to_string(config.tileN));
+    apply(clone, config, rates, own, tokens);
+  }
+  graph.erase();
+  return success();
+}
+
+namespace {
+struct SelectSchedulePass final
+    : backfuse::impl::SelectSchedulePassBase<SelectSchedulePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (!arch::lookupTarget(target)) {
+      getOperation().emitError("unknown target '")
+          << target << "'; there are " << arch::listTargetNames();
+      return signalPassFailure();
+    }
+    for (mlp::GraphOp graph :
+         llvm::to_vector(getOperation().getOps<mlp::GraphOp>()))
+      if (failed(selectSchedule(graph, target)))
+        return signalPassFailure();
+  }
+};
+} // namespace
