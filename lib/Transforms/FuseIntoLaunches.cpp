@@ -133,7 +133,7 @@ public:
 private:
   void createLaunch(ArrayRef<unsigned> members);
   FusedOp createFused(const PlannedFused &fused);
-  Value getOperand(Value root);
+  Value getOperand(Value value, const std::optional<PlannedResult> &from);
   Value getResult(const PlannedResult &result);
   Location getLoc(const PlannedFused &fused);
 
@@ -158,9 +158,10 @@ Value PlanApplier::getResult(const PlannedResult &result) {
   return results[result.fused][offset + result.index];
 }
 
-/// The tensor that a product reads: a graph argument or a launch's result.
-Value PlanApplier::getOperand(Value root) {
-  return isa<BlockArgument>(root) ? root : getResult(plan.stored.at(root));
+/// A launch's result, or the graph's argument `value`.
+Value PlanApplier::getOperand(Value value,
+                              const std::optional<PlannedResult> &from) {
+  return from ? getResult(*from) : value;
 }
 
 FusedOp PlanApplier::createFused(const PlannedFused &fused) {
@@ -169,7 +170,8 @@ FusedOp PlanApplier::createFused(const PlannedFused &fused) {
   SmallVector<Attribute> contractions, kinds, sums;
   for (unsigned index : fused.products) {
     const PlannedProduct &product = plan.products[index];
-    contractionOperands.append({getOperand(product.a), getOperand(product.b)});
+    contractionOperands.push_back(getOperand(product.a, product.aFrom));
+    contractionOperands.push_back(getOperand(product.b, product.bFrom));
     std::optional<int64_t> opIndex;
     if (auto attr =
             product.op->getAttrOfType<IntegerAttr>(MlpDialect::opIndexAttrName))
@@ -179,7 +181,7 @@ FusedOp PlanApplier::createFused(const PlannedFused &fused) {
         product.aMajor, product.bMajor, product.precision, opIndex));
   }
   for (const auto &[key, from] : fused.loads) {
-    elementOperands.push_back(from ? getResult(*from) : key.first);
+    elementOperands.push_back(getOperand(key.first, from));
     kinds.push_back(ElementKindAttr::get(context, key.second));
   }
   SmallVector<Type> types;

@@ -125,6 +125,7 @@ private:
   PlannedResult requestStore(unsigned fused, Value root, RankedTensorType type);
   FailureOr<PlannedResult> requestSum(SumOp sum, RankedTensorType type);
   FailureOr<PlannedResult> getSumResult(SumOp sum, Value value);
+  FailureOr<PlannedResult> getStored(Value root);
   FailureOr<PlannedResult> requestSumOverM(SumOp sum, unsigned fused,
                                            RankedTensorType type);
   FailureOr<unsigned> findRide(Value value, std::optional<unsigned> consumer,
@@ -177,15 +178,11 @@ private:
   /// Why products that met in an op were not merged.
   llvm::MapVector<Operation *, std::string> mergeFailures;
 
-  /// Values without a home that must be stored: (root, type, consumer, user).
-  struct FreeRequest {
-    Value root;
-    RankedTensorType type;
-    std::optional<unsigned> consumer;
-    Operation *user;
-    std::optional<unsigned> output;
-  };
-  SmallVector<FreeRequest> freeRequests;
+  /// Results that hold a value; for one with a home there is one place only.
+  llvm::DenseMap<Value, SmallVector<PlannedResult>> stored;
+  /// Values without a home that must be stored.
+  SmallVector<std::pair<PlannedProduct *, Side>> freeOperands;
+  SmallVector<unsigned> freeOutputs;
   llvm::MapVector<std::pair<Value, Type>, PlannedResult> sums;
   /// Yielded values whose region is yet to be walked.
   std::deque<std::tuple<unsigned, Value, Operation *>> worklist;
@@ -576,7 +573,7 @@ PlannedResult FusionPlanner::requestStore(unsigned fused, Value root,
   SmallVector<PlannedYield> &yields = plan.fused[fused].yields;
   PlannedResult result{fused, false, static_cast<unsigned>(yields.size())};
   yields.push_back({YieldKind::Store, root, type});
-  plan.stored.try_emplace(root, result);
+  stored[root].push_back(result);
   worklist.push_back({fused, root, root.getDefiningOp()});
   return result;
 }
@@ -654,37 +651,40 @@ LogicalResult FusionPlanner::requestOutputs() {
                 "launch "
                 "does not copy";
     } else {
-      freeRequests.push_back({root, type, std::nullopt, root.getDefiningOp(),
-                              static_cast<unsigned>(index)});
+      freeOutputs.push_back(index);
     }
   }
   return success();
 }
 
+/// The result that holds a value with a home or of a sum.
+FailureOr<PlannedResult> FusionPlanner::getStored(Value root) {
+  if (SumOp sum = getSum(root))
+    return getSumResult(sum, root);
+  auto it = stored.find(root);
+  if (it != stored.end())
+    return it->second.front();
+  return requestStore(*getFused(root), root, getTensorType(root));
+}
+
 LogicalResult FusionPlanner::requestOperands() {
   for (PlannedProduct &product : plan.products)
-    for (Value root : {product.a, product.b}) {
+    for (Side side : {Side::A, Side::B}) {
+      Value root = side == Side::A ? product.a : product.b;
       if (isa<BlockArgument>(root))
         continue;
       if (getScalarConstant(root))
-        return product.op.emitOpError(
-            "multiplies a constant; pass the tensor as "
-            "an input");
-      if (SumOp sum = getSum(root)) {
-        FailureOr<PlannedResult> result = getSumResult(sum, root);
-        if (failed(result))
-          return failure();
-        plan.stored.try_emplace(root, *result);
-      } else if (std::optional<unsigned> fused = getFused(root)) {
-        if (!plan.stored.contains(root))
-          requestStore(*fused, root, getTensorType(root));
-      } else {
-        freeRequests.push_back({root, getTensorType(root), product.fused,
-                                product.op, std::nullopt});
+        return product.op.emitOpError("multiplies a constant; pass the tensor "
+                                      "as an input");
+      if (!getSum(root) && !getFused(root)) {
+        freeOperands.push_back({&product, side});
         continue;
       }
-      if (failed(addEdge(plan.stored[root].fused, product.fused, product.op)))
+      FailureOr<PlannedResult> from = getStored(root);
+      if (failed(from) ||
+          failed(addEdge(from->fused, product.fused, product.op)))
         return failure();
+      (side == Side::A ? product.aFrom : product.bFrom) = *from;
     }
   return success();
 }
@@ -723,25 +723,36 @@ FailureOr<unsigned> FusionPlanner::findRide(Value value,
 }
 
 /// Places the values without a home that must be stored, now that the order of
-/// the others is known.
+/// the others is known: first those whose readers must come later.
 LogicalResult FusionPlanner::requestFree() {
-  for (FreeRequest &request : freeRequests) {
-    auto stored = plan.stored.find(request.root);
-    PlannedResult result;
-    if (stored != plan.stored.end() && !request.output) {
-      result = stored->second;
+  for (auto [product, side] : freeOperands) {
+    Value root = side == Side::A ? product->a : product->b;
+    const PlannedResult *known =
+        llvm::find_if(stored[root], [&](const PlannedResult &result) {
+          return !fusedReaches(product->fused, result.fused);
+        });
+    PlannedResult from;
+    if (known != stored[root].end()) {
+      from = *known;
     } else {
-      FailureOr<unsigned> fused =
-          findRide(request.root, request.consumer, request.user);
+      FailureOr<unsigned> fused = findRide(root, product->fused, product->op);
       if (failed(fused))
         return failure();
-      result = requestStore(*fused, request.root, request.type);
+      from = requestStore(*fused, root, getTensorType(root));
     }
-    if (request.output)
-      plan.outputs[*request.output] = result;
-    if (request.consumer &&
-        failed(addEdge(result.fused, *request.consumer, request.user)))
+    (side == Side::A ? product->aFrom : product->bFrom) = from;
+    if (failed(addEdge(from.fused, product->fused, product->op)) ||
+        failed(drain()))
       return failure();
+  }
+  for (unsigned index : freeOutputs) {
+    Value value = graph.getOutput()->getOperand(index);
+    Value root = stripReshapes(value);
+    FailureOr<unsigned> fused =
+        findRide(root, std::nullopt, root.getDefiningOp());
+    if (failed(fused))
+      return failure();
+    plan.outputs[index] = requestStore(*fused, root, getTensorType(value));
     if (failed(drain()))
       return failure();
   }
@@ -793,11 +804,10 @@ LogicalResult FusionPlanner::visit(unsigned fused, Value value,
       return op->emitOpError(
           "is needed by two launches, and comparisons cannot "
           "be stored");
-    auto it = plan.stored.find(value);
-    PlannedResult from = it != plan.stored.end()
-                             ? it->second
-                             : requestStore(*home, value, getTensorType(value));
-    return load(fused, value, kind, from, user);
+    FailureOr<PlannedResult> from = getStored(value);
+    if (failed(from))
+      return failure();
+    return load(fused, value, kind, *from, user);
   }
   if (home && plan.fused[fused].accumulatorOf.contains(value))
     return success();

@@ -25,12 +25,21 @@
 
 namespace backfuse {
 
+/// A result of a fused op: of its region's yield, or an operand sum.
+struct PlannedResult {
+  unsigned fused;
+  bool isOperandSum;
+  unsigned index;
+};
+
 /// A product as an mlp.fused reads it. `a` and `b` are the tensors read:
 /// reshapes and casts from 16 bit to f32 change no value and are looked
 /// through.
 struct PlannedProduct {
   mlp::MatmulOp op;
   mlir::Value a, b;
+  /// What holds `a` and `b`, unless they are arguments of the graph.
+  std::optional<PlannedResult> aFrom, bFrom;
   mlp::Major aMajor, bMajor;
   mlp::Extent m, n, k;
   /// Null if both operands are 16-bit.
@@ -52,13 +61,6 @@ struct PlannedOperandSum {
   unsigned contraction;
   mlp::Side side;
   mlir::RankedTensorType type;
-};
-
-/// A result of a fused op: of its region's yield, or an operand sum.
-struct PlannedResult {
-  unsigned fused;
-  bool isOperandSum;
-  unsigned index;
 };
 
 struct PlannedFused {
@@ -88,8 +90,6 @@ struct FusionPlan {
   std::vector<PlannedFused> fused;
   /// Fused ops per launch, in order of execution.
   llvm::SmallVector<llvm::SmallVector<unsigned>> launches;
-  /// Where operands of products come from that are not graph arguments.
-  llvm::DenseMap<mlir::Value, PlannedResult> stored;
   /// Per operand of mlp.output.
   llvm::SmallVector<PlannedResult> outputs;
   /// What was decided about an op, for `--why`, in the graph's order.
