@@ -8,11 +8,15 @@
 //
 //===----------------------------------------------------------------------===//
 #include "backfuse/Pipelines/Compile.h"
+#include "backfuse/Pipelines/CompileGraph.h"
 #include "backfuse/Pipelines/CompileOptions.h"
+#include "backfuse/Pipelines/Pipelines.h"
 #include "backfuse/Pipelines/RunPipeline.h"
 #include "backfuse/Support/OutputFile.h"
+#include "backfuse/Target/Bundle/BundleWriter.h"
 #include "backfuse/Target/Cubin/CompileKernels.h"
 #include "backfuse/Target/Cubin/TranslateToPtx.h"
+#include "backfuse/Transforms/Transforms.h"
 #include "mlir/Pass/Pass.h" // NVVMToLLVM.h needs it first.
 
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
@@ -30,6 +34,8 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
+
+#include "runtime/bundle_generated.h"
 
 using namespace mlir;
 using namespace backfuse;
@@ -199,13 +205,78 @@ static bool holdsGraph(ModuleOp module) {
   });
 }
 
+/// Compiles the graph in `module` to what the options ask for.
+static LogicalResult compileGraphModule(ModuleOp module,
+                                        const CompileOptions &options,
+                                        SmallVectorImpl<Output> &outputs) {
+  StringRef kind = stringifyEmitKind(options.emit);
+  switch (options.emit) {
+  case EmitKind::Header:
+  case EmitKind::Object:
+  case EmitKind::SolExecbench:
+  case EmitKind::Llvm:
+    return reportError("--emit=" + kind + " of a graph is not built yet");
+  default:
+    break;
+  }
+  if (options.targets.empty())
+    return reportError("--emit=" + kind + " needs --target; there are: " +
+                       arch::listTargetNames());
+  if (!options.tuningFile.empty())
+    return reportError("--tuning is not built yet");
+  if (options.why)
+    for (auto graph : module.getOps<mlp::GraphOp>())
+      if (FailureOr<std::string> report = describeFusion(graph);
+          succeeded(report))
+        llvm::errs() << *report;
+  if (options.emit == EmitKind::Mlir) {
+    const arch::Target &target = *options.targets.front();
+    if (failed(runPipeline(
+            module,
+            [&](OpPassManager &pm) { buildCompilePipeline(pm, target); },
+            options)))
+      return failure();
+    outputs.push_back({"module", printModule(module)});
+    return success();
+  }
+  FailureOr<std::vector<GraphKernels>> kernels = lowerGraph(module, options);
+  if (failed(kernels))
+    return failure();
+  bool binaries = options.emit != EmitKind::Plan;
+  if (binaries && failed(compileGraphKernels(*kernels, options,
+                                             options.emit != EmitKind::Ptx)))
+    return failure();
+  if (options.emit == EmitKind::Ptx || options.emit == EmitKind::Cubin) {
+    for (GraphKernels &target : *kernels)
+      for (KernelBinary &binary : target.binaries)
+        outputs.push_back(
+            {binary.name + "." + target.target->name.str(),
+             options.emit == EmitKind::Ptx
+                 ? binary.ptx
+                 : std::string(binary.cubin.begin(), binary.cubin.end())});
+    return success();
+  }
+  bundle::BundleT bundle;
+  if (failed(buildBundle(module, *kernels, options, bundle)))
+    return failure();
+  if (options.emit == EmitKind::Plan) {
+    outputs.push_back({"plan", printPlan(bundle)});
+    return success();
+  }
+  llvm::Expected<std::string> bytes = serializeBundle(bundle);
+  if (!bytes)
+    return reportError(bytes.takeError());
+  outputs.push_back({"bundle", std::move(*bytes)});
+  return success();
+}
+
 /// Compiles `module` to what the options ask for.
 static LogicalResult compileModule(ModuleOp module,
                                    const CompileOptions &options,
                                    SmallVectorImpl<Output> &outputs) {
   StringRef kind = stringifyEmitKind(options.emit);
   if (holdsGraph(module))
-    return reportError("--emit=" + kind + " of a graph is not built yet");
+    return compileGraphModule(module, options, outputs);
   SmallVector<ModuleOp> kernels = collectKernelModules(module);
   if (kernels.empty())
     return module.emitError("holds neither a graph ('mlp.graph') nor a kernel "

@@ -146,9 +146,9 @@ def Tile_BindAttr : Tile_Attr<"Bind", "bind"> {
     `param 1`: the scalar parameter number 1; `tag`: 64 bits no other launch has.
   }];
   let parameters = (ins EnumParameter<Tile_BindKind>:$kind,
-                        DefaultValuedParameter<"int64_t", "0">:$index,
+                        "int64_t":$index,
                         OptionalParameter<"ExprAttr">:$expr);
-  let assemblyFormat = "`<` $kind ` ` $index (`,` $expr^)? `>`";
+  let assemblyFormat = "`<` $kind $index (`,` $expr^)? `>`";
 }
 
 #endif // BACKFUSE_DIALECTS_TILE_TILEATTRS

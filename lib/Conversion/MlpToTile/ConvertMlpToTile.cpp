@@ -30,26 +30,91 @@ static LogicalResult verifyLaunched(mlp::GraphOp graph) {
   return success();
 }
 
+/// An extent as an expression; its names are added to `names`.
+static AffineExpr extentExpr(const mlp::Extent &extent,
+                             SmallVectorImpl<StringAttr> &names,
+                             MLIRContext *context) {
+  AffineExpr expr = getAffineConstantExpr(extent.factor, context);
+  for (StringRef name : extent.names) {
+    auto attr = StringAttr::get(context, name);
+    auto it = llvm::find(names, attr);
+    if (it == names.end()) {
+      names.push_back(attr);
+      it = std::prev(names.end());
+    }
+    expr = expr * getAffineSymbolExpr(it - names.begin(), context);
+  }
+  return expr;
+}
+
 /// Bytes of a tensor as an expression over the graph's dimensions.
 static tile::ExprAttr tensorBytes(RankedTensorType type) {
   MLIRContext *context = type.getContext();
   SmallVector<StringAttr> names;
   AffineExpr bytes = getAffineConstantExpr(
       type.getElementType().getIntOrFloatBitWidth() / 8, context);
-  for (const mlp::Extent &extent : mlp::getExtents(type)) {
-    bytes = bytes * extent.factor;
-    for (StringRef name : extent.names) {
-      auto attr = StringAttr::get(context, name);
-      auto it = llvm::find(names, attr);
-      if (it == names.end()) {
-        names.push_back(attr);
-        it = std::prev(names.end());
-      }
-      bytes = bytes * getAffineSymbolExpr(it - names.begin(), context);
-    }
-  }
+  for (const mlp::Extent &extent : mlp::getExtents(type))
+    bytes = bytes * extentExpr(extent, names, context);
   return tile::ExprAttr::get(context, names,
                              AffineMap::get(0, names.size(), bytes));
+}
+
+/// Leaves each product's place in the op list, operand type and operations on
+/// the kernel, and the tile's shape.
+static void describeProducts(mlp::LaunchOp launch, tile::KernelOp kernel) {
+  Builder b(launch.getContext());
+  SmallVector<Attribute> products, types, operations;
+  for (mlp::FusedOp fused : launch.getFusedOps()) {
+    for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+      mlp::ContractionAttr contraction = fused.getContraction(i);
+      products.push_back(
+          b.getI64IntegerAttr(contraction.getOpIndex().value_or(-1)));
+      types.push_back(TypeAttr::get(getElementTypeOrSelf(fused.getA(i))));
+      SmallVector<StringAttr> names;
+      AffineExpr count = getAffineConstantExpr(2, b.getContext());
+      for (mlp::ExtentAttr extent :
+           {fused.getM(), fused.getN(), contraction.getK()})
+        count = count * extentExpr(extent.getExtent(), names, b.getContext());
+      operations.push_back(tile::ExprAttr::get(
+          b.getContext(), names, AffineMap::get(0, names.size(), count)));
+    }
+    if (auto schedule = dyn_cast_if_present<tile::ScheduleAttr>(
+            fused.getSchedule().value_or(Attribute())))
+      kernel->setAttr("tile.shape", b.getDenseI64ArrayAttr(schedule.getTile()));
+  }
+  kernel->setAttr("tile.products", b.getArrayAttr(products));
+  kernel->setAttr("tile.product_types", b.getArrayAttr(types));
+  kernel->setAttr("tile.operations", b.getArrayAttr(operations));
+}
+
+/// Why the graph's results cannot simply be zero when there are no tokens; empty
+/// if they can: what remains then are sums over tokens, stored as they are.
+static std::string whyNotEmpty(mlp::GraphOp graph) {
+  std::string reason;
+  graph.walk([&](mlp::FusedOp fused) {
+    if (!fused.getM().isFixed())
+      return;
+    if (fused.getContraction(0).getK().isFixed()) {
+      reason = "a product that does not depend on the tokens would still have "
+               "to be computed, which is not built yet; give at least one token";
+      return;
+    }
+    mlp::FusedYieldOp yield = fused.getYield();
+    for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+      Value source = value;
+      while (Operation *cast = source.getDefiningOp()) {
+        if (!isa<arith::TruncFOp, arith::ExtFOp>(cast))
+          break;
+        source = cast->getOperand(0);
+      }
+      auto argument = dyn_cast<BlockArgument>(source);
+      if (yield.getKind(i) != mlp::YieldKind::Store || !argument ||
+          argument.getArgNumber() >= fused.getNumAccumulators())
+        reason = "a result is computed from a sum over the tokens, which an "
+                 "empty sum would have to pass through; give at least one token";
+    }
+  });
+  return reason;
 }
 
 /// Where each value of the graph lives.
@@ -100,12 +165,9 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
     (*kernel)->setAttr("tile.step", b.getI64IntegerAttr(step++));
     if (DictionaryAttr assumptions = graph.getAssumptionsAttr())
       (*kernel)->setAttr("tile.assumptions", assumptions);
-    SmallVector<Attribute> products;
-    for (mlp::FusedOp fused : launch.getFusedOps())
-      for (unsigned i = 0; i < fused.getNumContractions(); ++i)
-        products.push_back(b.getI64IntegerAttr(
-            fused.getContraction(i).getOpIndex().value_or(-1)));
-    (*kernel)->setAttr("tile.products", b.getArrayAttr(products));
+    describeProducts(launch, *kernel);
+    if (std::string reason = whyNotEmpty(graph); !reason.empty())
+      (*kernel)->setAttr("tile.not_empty", b.getStringAttr(reason));
     firstFused += launch.getFusedOps().size();
   }
   graph.erase();

@@ -1,0 +1,219 @@
+//===- CompileGraph.cpp - From a graph to kernels and a bundle ------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "backfuse/Pipelines/CompileGraph.h"
+#include "backfuse/Pipelines/Pipelines.h"
+#include "backfuse/Pipelines/RunPipeline.h"
+#include "backfuse/Target/Bundle/GraphExport.h"
+#include "backfuse/Target/Bundle/PlanExport.h"
+#include "backfuse/Transforms/Transforms.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/WithColor.h"
+
+#include "runtime/bundle_generated.h"
+
+using namespace mlir;
+using namespace backfuse;
+
+/// The graph of the module; an error unless there is one and only one.
+static FailureOr<mlp::GraphOp> findGraph(ModuleOp module) {
+  auto graphs = llvm::to_vector(module.getOps<mlp::GraphOp>());
+  if (graphs.size() > 1) {
+    InFlightDiagnostic diag = graphs[1].emitOpError(
+        "is the second graph of the file; a bundle holds one");
+    diag.attachNote(graphs[0].getLoc()) << "the first is here";
+    return failure();
+  }
+  return graphs.front();
+}
+
+FailureOr<std::vector<GraphKernels>>
+backfuse::lowerGraph(ModuleOp module, const CompileOptions &options) {
+  if (failed(findGraph(module)))
+    return failure();
+  std::vector<GraphKernels> all;
+  for (const arch::Target *target : options.targets) {
+    if (target->generation != arch::Generation::Hopper) {
+      module.emitError("no code can be generated for ")
+          << target->name << " yet; there is: sm_90a";
+      return failure();
+    }
+    GraphKernels &kernels = all.emplace_back();
+    kernels.target = target;
+    kernels.module = module.clone();
+    auto build = [&](OpPassManager &pm) {
+      buildExpandPipeline(pm);
+      buildFusePipeline(pm);
+      buildTilePipeline(pm, *target);
+      buildMachinePipeline(pm, *target);
+    };
+    if (failed(runPipeline(*kernels.module, build, options)))
+      return failure();
+    for (Operation &op : *kernels.module->getBody())
+      if (op.hasAttr("nvvm.kernel"))
+        kernels.functions.push_back(&op);
+  }
+  return std::move(all);
+}
+
+/// The kernel with the globals it uses in a module of its own.
+static OwningOpRef<ModuleOp> isolate(ModuleOp module, Operation *kernel) {
+  OwningOpRef<ModuleOp> result = ModuleOp::create(kernel->getLoc());
+  OpBuilder b(result->getBodyRegion());
+  for (Operation &op : *module.getBody())
+    if (!op.hasAttr("nvvm.kernel") || &op == kernel)
+      b.clone(op);
+  return result;
+}
+
+LogicalResult
+backfuse::compileGraphKernels(std::vector<GraphKernels> &kernels,
+                              const CompileOptions &options, bool assemble) {
+  CodegenOptions codegen;
+  codegen.assemble = assemble;
+  codegen.jobs = options.jobs;
+  codegen.lineInfo = options.lineInfo;
+  codegen.allowSpills = options.allowSpills;
+  codegen.allowPerformanceLoss = options.allowPerformanceLoss;
+  codegen.cacheDir = options.cacheDir;
+  codegen.dumpDir = options.dumpDir;
+  if (assemble)
+    if (llvm::Error error =
+            findPtxas(options.ptxasPath).moveInto(codegen.ptxas)) {
+      llvm::WithColor::error(llvm::errs(), "kernel-opt")
+          << llvm::toString(std::move(error)) << "\n";
+      return failure();
+    }
+  SmallVector<KernelJob> jobs;
+  for (GraphKernels &target : kernels)
+    for (Operation *function : target.functions) {
+      ModuleOp module = *target.module;
+      auto lower = [module, function]() -> OwningOpRef<ModuleOp> {
+        OwningOpRef<ModuleOp> alone = isolate(module, function);
+        PassManager pm(alone->getContext());
+        buildLlvmPipeline(pm);
+        if (failed(pm.run(*alone)))
+          return {};
+        return alone;
+      };
+      jobs.push_back({function->getLoc(),
+                      SymbolTable::getSymbolName(function).getValue().str(),
+                      target.target, lower});
+    }
+  SmallVector<KernelBinary> binaries;
+  if (failed(compileKernels(jobs, codegen, binaries)))
+    return failure();
+  unsigned next = 0;
+  for (GraphKernels &target : kernels)
+    for (unsigned i = 0; i < target.functions.size(); ++i)
+      target.binaries.push_back(std::move(binaries[next++]));
+  return success();
+}
+
+LogicalResult backfuse::buildBundle(ModuleOp module,
+                                    const std::vector<GraphKernels> &kernels,
+                                    const CompileOptions &options,
+                                    bundle::BundleT &bundle) {
+  // The graph as written, before anything is folded.
+  OwningOpRef<ModuleOp> source = module.clone();
+  FailureOr<mlp::GraphOp> graph = findGraph(*source);
+  if (failed(graph))
+    return failure();
+  expandSugar(*graph);
+  bundle.graph = std::make_unique<bundle::GraphT>();
+  if (failed(exportGraph(*graph, *bundle.graph)))
+    return failure();
+  for (const GraphKernels &target : kernels) {
+    auto part = std::make_unique<bundle::TargetT>();
+    part->name = target.target->name.str();
+    if (failed(exportPlan(target.functions, bundle, *part)))
+      return failure();
+    for (auto [i, binary] : llvm::enumerate(target.binaries)) {
+      auto code = std::make_unique<bundle::ModuleT>();
+      code->cubin.assign(binary.cubin.begin(), binary.cubin.end());
+      if (!options.stripPtx)
+        code->ptx = binary.ptx;
+      part->modules.push_back(std::move(code));
+      part->kernels[i]->registers = binary.registers;
+    }
+    bundle.targets.push_back(std::move(part));
+  }
+  bundle.provenance = std::make_unique<bundle::ProvenanceT>();
+  bundle.provenance->compiler = "backfuse 0.1.0";
+  bundle.provenance->llvm = LLVM_VERSION_STRING;
+  bundle.provenance->minimum_driver = 13000; // of cubins that CUDA 13.0 makes
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+/// An expression with names, fully bracketed.
+static std::string print(const bundle::ExprT &expr,
+                         const bundle::GraphT &graph) {
+  std::vector<std::string> stack;
+  auto pop = [&] {
+    std::string top = stack.empty() ? "?" : stack.back();
+    if (!stack.empty())
+      stack.pop_back();
+    return top;
+  };
+  for (const bundle::ExprNode &node : expr.nodes) {
+    switch (node.op()) {
+    case bundle::ExprOp::Const:
+      stack.push_back(std::to_string(node.value()));
+      break;
+    case bundle::ExprOp::Dim:
+      stack.push_back(graph.dims[node.value()]);
+      break;
+    case bundle::ExprOp::Param:
+      stack.push_back(graph.params[node.value()]->name);
+      break;
+    case bundle::ExprOp::SmCount:
+      stack.push_back("SMs");
+      break;
+    default: {
+      std::string rhs = pop(), lhs = pop();
+      stack.push_back("(" + lhs + " " + bundle::EnumNameExprOp(node.op()) +
+                      " " + rhs + ")");
+    }
+    }
+  }
+  return pop();
+}
+
+std::string backfuse::printPlan(const bundle::BundleT &bundle) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  const bundle::GraphT &graph = *bundle.graph;
+  os << "graph " << graph.name << "\n";
+  for (const auto &target : bundle.targets) {
+    os << "target " << target->name << "\n";
+    for (const auto &variant : target->variants) {
+      os << "  variant " << variant->name << "\n"
+         << "    when " << print(*variant->guard, graph) << "\n"
+         << "    workspace " << print(*variant->workspace_bytes, graph)
+         << " bytes\n";
+      for (const auto &product : variant->products)
+        os << "    product at op " << product->op << ": " << product->route
+           << "\n";
+      for (const auto &step : variant->steps) {
+        if (const bundle::KernelLaunchT *launch = step->body.AsKernelLaunch()) {
+          const bundle::KernelT &kernel = *target->kernels[launch->kernel];
+          os << "    launch " << kernel.name << ": " << kernel.threads
+             << " threads, " << kernel.smem_bytes << " bytes of shared memory"
+             << (launch->cooperative ? ", cooperative" : "") << "\n";
+        } else if (const bundle::ZeroFillT *fill = step->body.AsZeroFill()) {
+          os << "    zero fill output " << fill->buffer->index << "\n";
+        }
+      }
+    }
+  }
+  for (const auto &refusal : bundle.refusals)
+    os << "refused when " << print(*refusal->condition, graph) << ": "
+       << refusal->reason << "\n";
+  return text;
+}
