@@ -11,24 +11,6 @@ using reference::Evaluation;
 using reference::Mode;
 using reference::Tensor;
 
-const char *backfuse::run::checkName(CheckKind kind) {
-  switch (kind) {
-  case CheckKind::None:
-    return "none";
-  case CheckKind::Bits:
-    return "bits";
-  case CheckKind::Eager:
-    return "eager";
-  case CheckKind::Exact:
-    return "exact";
-  case CheckKind::Declared:
-    return "declared";
-  case CheckKind::Both:
-    return "both";
-  }
-  return "?";
-}
-
 namespace {
 class Checker {
 public:
@@ -81,8 +63,8 @@ OutputCheck &Checker::add(size_t output, const char *against,
   return checks.back();
 }
 
-/// "[3, 0, 17]" for a row-major index.
-static std::string indexText(int64_t index, const std::vector<int64_t> &shape) {
+std::string backfuse::run::indexText(int64_t index,
+                                     const std::vector<int64_t> &shape) {
   std::string text;
   for (size_t i = shape.size(); i-- > 0;) {
     text = std::to_string(index % shape[i]) + (text.empty() ? "" : ", ") + text;

@@ -36,7 +36,8 @@ checkOutputs(const Bundle &bundle, const reference::Problem &problem,
              const std::optional<PlanSummary> &plan,
              const CheckRequest &request);
 
-const char *checkName(CheckKind kind);
+/// "[3, 0, 17]" for a row-major index.
+std::string indexText(int64_t index, const std::vector<int64_t> &shape);
 
 } // namespace backfuse::run
 

@@ -98,7 +98,8 @@ public:
     return summarise(*loadedPlan);
   }
   void run() override;
-  void download(std::vector<reference::Tensor> &outputs) override;
+  void read(size_t output, uint64_t firstByte, uint64_t numBytes,
+            void *to) override;
   bool canBench() const override { return true; }
   Timing bench(int runs) override;
   double copyBandwidth() override;
@@ -106,6 +107,8 @@ public:
 private:
   DeviceTensor makeTensor(const bf_argument &argument, const Values &values,
                           size_t extraBytes);
+  void upload(const DeviceTensor &tensor,
+              const std::vector<unsigned char> &bytes);
   void fill(CUdeviceptr address, unsigned char byte, size_t numBytes) {
     if (numBytes)
       CU(driver, cuMemsetD8Async, address, byte, numBytes, stream);
@@ -231,6 +234,23 @@ DeviceTensor CudaDevice::makeTensor(const bf_argument &argument,
   return tensor;
 }
 
+/// Uploads bytes and repeats them until the tensor is full.
+void CudaDevice::upload(const DeviceTensor &tensor,
+                        const std::vector<unsigned char> &bytes) {
+  if (!tensor.numBytes)
+    return;
+  if (bytes.empty() || bytes.size() > tensor.numBytes)
+    throw Failure("an input has " + std::to_string(bytes.size()) +
+                  " bytes, expected " + std::to_string(tensor.numBytes));
+  CUdeviceptr address = tensor.memory.address();
+  CU(driver, cuMemcpyHtoD, address, bytes.data(), bytes.size());
+  // What is there doubles, a multiple of the period each time.
+  for (size_t done = bytes.size(); done < tensor.numBytes; done *= 2)
+    CU(driver, cuMemcpyDtoDAsync, address + done, address,
+       std::min(done, tensor.numBytes - done), stream);
+  CU(driver, cuStreamSynchronize, stream);
+}
+
 void CudaDevice::load(const reference::Problem &problem,
                       const Values &values) {
   CU(driver, cuCtxSetCurrent, context);
@@ -243,9 +263,7 @@ void CudaDevice::load(const reference::Problem &problem,
   workspaceBytes = loadedPlan->info().workspace_bytes;
   for (size_t i = 0; i < signature.inputs.size(); ++i) {
     inputs.push_back(makeTensor(signature.inputs[i], values, 0));
-    if (inputs[i].numBytes)
-      CU(driver, cuMemcpyHtoD, inputs[i].memory.address(),
-         problem.inputs[i].bytes.data(), inputs[i].numBytes);
+    upload(inputs[i], problem.inputs[i].bytes);
   }
   for (const bf_argument &output : signature.outputs)
     outputs.push_back(makeTensor(output, values, guardBytes));
@@ -284,16 +302,11 @@ void CudaDevice::run() {
   checkGuard(workspace, "the workspace");
 }
 
-void CudaDevice::download(std::vector<reference::Tensor> &result) {
-  result.resize(outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    auto dtype = static_cast<bundle::DType>(signature.outputs[i].dtype);
-    if (result[i].dtype != dtype || result[i].shape != outputs[i].shape)
-      result[i] = reference::Tensor(dtype, outputs[i].shape);
-    if (outputs[i].numBytes)
-      CU(driver, cuMemcpyDtoH, result[i].bytes.data(),
-         outputs[i].memory.address(), outputs[i].numBytes);
-  }
+void CudaDevice::read(size_t output, uint64_t firstByte, uint64_t numBytes,
+                      void *to) {
+  if (numBytes)
+    CU(driver, cuMemcpyDtoH, to, outputs[output].memory.address() + firstByte,
+       numBytes);
 }
 
 //===----------------------------------------------------------------------===//

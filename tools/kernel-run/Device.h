@@ -42,15 +42,19 @@ public:
   virtual std::string name() const = 0;
   /// What the report says about it.
   virtual nlohmann::json describe() const = 0;
-  /// Makes room for every tensor of the problem and uploads the inputs.
+  /// Makes room for every tensor of the problem and uploads the inputs, which
+  /// must live as long as they are loaded. A device that repeatsInputs()
+  /// repeats an input with fewer bytes than it needs until it is full.
   virtual void load(const reference::Problem &problem,
                     const Values &values) = 0;
+  virtual bool repeatsInputs() const { return true; }
   /// What run() does; none on a device that runs no plan.
   virtual std::optional<PlanSummary> plan() const = 0;
   /// Poisons outputs and workspace, runs, and waits.
   virtual void run() = 0;
-  /// The outputs' bytes.
-  virtual void download(std::vector<reference::Tensor> &outputs) = 0;
+  /// A part of an output.
+  virtual void read(size_t output, uint64_t firstByte, uint64_t numBytes,
+                    void *to) = 0;
 
   /// Whether bench() measures anything.
   virtual bool canBench() const { return false; }

@@ -43,7 +43,8 @@ public:
     return summarise(*loadedPlan);
   }
   void run() override;
-  void download(std::vector<reference::Tensor> &outputs) override;
+  void read(size_t output, uint64_t firstByte, uint64_t numBytes,
+            void *to) override;
 
 private:
   Buffer allocate(const std::string &name, uint64_t numBytes,
@@ -68,7 +69,6 @@ private:
   std::vector<std::unique_ptr<emulator::Module>> modules;
   std::unique_ptr<Plan> loadedPlan;
   std::vector<Buffer> inputs, outputs;
-  std::vector<std::vector<int64_t>> outputShapes;
   Buffer workspace;
   uint64_t lastTag = 0x5eed;
 };
@@ -114,7 +114,6 @@ void EmulatorDevice::releaseAll() {
     require(machine.release(workspace.address), workspace.name);
   inputs.clear();
   outputs.clear();
-  outputShapes.clear();
   workspace = {};
 }
 
@@ -126,14 +125,17 @@ void EmulatorDevice::load(const reference::Problem &problem,
   for (size_t i = 0; i < signature.inputs.size(); ++i) {
     inputs.push_back(allocateTensor(signature.inputs[i], values, true));
     const std::vector<unsigned char> &bytes = problem.inputs[i].bytes;
-    require(machine.write(inputs[i].address, bytes.data(), bytes.size()),
-            inputs[i].name);
+    if (inputs[i].numBytes && bytes.empty())
+      throw Failure(inputs[i].name + " has no bytes");
+    for (uint64_t done = 0; done < inputs[i].numBytes; done += bytes.size())
+      require(machine.write(inputs[i].address + done, bytes.data(),
+                            std::min<uint64_t>(bytes.size(),
+                                               inputs[i].numBytes - done)),
+              inputs[i].name);
     require(machine.setReadOnly(inputs[i].address, true), inputs[i].name);
   }
-  for (const bf_argument &output : signature.outputs) {
+  for (const bf_argument &output : signature.outputs)
     outputs.push_back(allocateTensor(output, values, false));
-    outputShapes.push_back(Signature::shape(output, values.dims));
-  }
   workspace = allocate("workspace", loadedPlan->info().workspace_bytes, false);
 }
 
@@ -247,16 +249,11 @@ void EmulatorDevice::run() {
   }
 }
 
-void EmulatorDevice::download(std::vector<reference::Tensor> &result) {
-  result.clear();
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    result.emplace_back(
-        static_cast<bundle::DType>(signature.outputs[i].dtype),
-        outputShapes[i]);
-    require(machine.read(outputs[i].address, result[i].bytes.data(),
-                         outputs[i].numBytes),
-            outputs[i].name);
-  }
+void EmulatorDevice::read(size_t output, uint64_t firstByte, uint64_t numBytes,
+                          void *to) {
+  if (numBytes)
+    require(machine.read(outputs[output].address + firstByte, to, numBytes),
+            outputs[output].name);
 }
 
 std::unique_ptr<Device>

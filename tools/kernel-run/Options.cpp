@@ -112,6 +112,8 @@ static void checkTogether(const Options &options) {
   refuse(options.ends && !exact, "--ends needs --inputs=exact");
   refuse(options.ends && !options.outputDir.empty(),
          "--ends keeps no outputs: leave --output-dir out");
+  refuse(options.ends && options.repeat > 1,
+         "--ends runs once: leave --repeat out");
 }
 
 std::optional<int> backfuse::run::parseOptions(int argc, char **argv,

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Device.h"
 
+#include <cstring>
+
 using namespace backfuse;
 using namespace backfuse::run;
 
@@ -23,12 +25,16 @@ public:
     problem = &loaded;
   }
   std::optional<PlanSummary> plan() const override { return std::nullopt; }
+  bool repeatsInputs() const override { return false; }
   void run() override {
     evaluation = {};
     require(reference::evaluate(graph, *problem, {}, evaluation));
   }
-  void download(std::vector<reference::Tensor> &outputs) override {
-    outputs = evaluation.outputs;
+  void read(size_t output, uint64_t firstByte, uint64_t numBytes,
+            void *to) override {
+    if (numBytes)
+      std::memcpy(to, evaluation.outputs[output].bytes.data() + firstByte,
+                  numBytes);
   }
 
 private:

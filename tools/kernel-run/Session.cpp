@@ -1,6 +1,7 @@
 //===- Session.cpp - One run of kernel-run --------------------------------===//
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Session.h"
+#include "Ends.h"
 #include "List.h"
 #include "Npy.h"
 #include "Report.h"
@@ -26,7 +27,10 @@ private:
   std::vector<Case> chooseCases() const;
   Case caseFromOptions() const;
   CaseResult runCase(const Case &problem);
+  void download(std::vector<reference::Tensor> &outputs,
+                const Case &problem) const;
   void runLoaded(const reference::Problem &problem, CaseResult &result);
+  void runEnds(CaseResult &result);
   reference::Problem makeProblem(const Case &problem) const;
   CheckRequest requestFor(const Case &problem) const;
   void describePlan(CaseResult &result) const;
@@ -192,15 +196,46 @@ void Session::measure(CaseResult &result) {
     result.floor = computeFloor(*result.plan, options, copyBytesPerSecond);
 }
 
+void Session::download(std::vector<reference::Tensor> &outputs,
+                       const Case &problem) const {
+  Values values = signature.values(problem.dims, problem.params);
+  outputs.resize(signature.outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const bf_argument &output = signature.outputs[i];
+    outputs[i] =
+        reference::Tensor(static_cast<bundle::DType>(output.dtype),
+                          Signature::shape(output, values.dims));
+    device->read(i, 0, outputs[i].bytes.size(), outputs[i].bytes.data());
+  }
+}
+
+/// Huge problems: inputs that repeat, outputs compared in windows.
+void Session::runEnds(CaseResult &result) {
+  progress("making inputs");
+  EndsCheck ends(bundle, signature, result.problem, options.seed);
+  device->load(ends.problem(),
+               signature.values(result.problem.dims, result.problem.params));
+  describePlan(result);
+  progress("running");
+  device->run();
+  result.runs = 1;
+  progress("checking");
+  result.checks = ends.check(*device, options.ends);
+  if (options.bench) {
+    progress("measuring");
+    measure(result);
+  }
+}
+
 void Session::runLoaded(const reference::Problem &problem, CaseResult &result) {
   std::vector<reference::Tensor> outputs, again;
   progress("running");
   device->run();
-  device->download(outputs);
+  download(outputs, result.problem);
   result.runs = 1;
   for (; result.runs < options.repeat; ++result.runs) {
     device->run();
-    device->download(again);
+    download(again, result.problem);
     bool same = true;
     for (size_t i = 0; i < outputs.size(); ++i)
       same &= outputs[i].bytes == again[i].bytes;
@@ -226,11 +261,15 @@ CaseResult Session::runCase(const Case &source) {
   currentText = result.dimsText;
   Clock::time_point begin = Clock::now();
   try {
-    progress("making inputs");
-    reference::Problem problem = makeProblem(source);
-    device->load(problem, signature.values(source.dims, source.params));
-    describePlan(result);
-    runLoaded(problem, result);
+    if (options.ends && source.tokens > 0) {
+      runEnds(result);
+    } else {
+      progress("making inputs");
+      reference::Problem problem = makeProblem(source);
+      device->load(problem, signature.values(source.dims, source.params));
+      describePlan(result);
+      runLoaded(problem, result);
+    }
   } catch (const UsageError &) {
     throw;
   } catch (const std::exception &error) {
@@ -282,6 +321,9 @@ int Session::run() {
   if (options.bench && !device->canBench())
     throw UsageError("--bench needs a GPU: device " + device->name() +
                      " has no times");
+  if (options.ends && !device->repeatsInputs())
+    throw UsageError("--ends needs a device that runs kernels, not " +
+                     device->name());
   Report report(options, signature, cases);
   std::printf("graph %s on %s\n", signature.graph.c_str(),
               device->name().c_str());

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs kernel-run as a user does, on the device `reference`.
+
+    kernel-run-test.py KERNEL_RUN MAKE_TEST_BUNDLE
+"""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+KERNEL_RUN, MAKE_BUNDLE = sys.argv[1:3]
+VALUES = ["--dims", "B=4,S=100", "--set", "square=true,scale=2"]
+
+
+def writeNpy(path, descr, shape, data):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (63 - (10 + len(header)) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)))
+        file.write(header.encode() + data)
+
+
+def readNpy(path):
+    """(descr, shape, bytes), by the format's description."""
+    with open(path, "rb") as file:
+        content = file.read()
+    assert content[:8] == b"\x93NUMPY\x01\x00"
+    length = struct.unpack("<H", content[8:10])[0]
+    header = eval(content[10:10 + length])
+    assert (10 + length) % 64 == 0 and not header["fortran_order"]
+    return header["descr"], header["shape"], content[10 + length:]
+
+
+def bf16(value):
+    """The bits of a value that bf16 holds exactly."""
+    bits = struct.unpack("<I", struct.pack("<f", value))[0]
+    assert bits & 0xffff == 0, value
+    return bits >> 16
+
+
+class KernelRun(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.bundle = self.path("rows.bfb")
+        subprocess.run([MAKE_BUNDLE, self.bundle], check=True)
+
+    def tearDown(self):
+        self.dir.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.dir.name, name)
+
+    def run_(self, *arguments, bundle=None, device="reference"):
+        result = subprocess.run(
+            [KERNEL_RUN, bundle or self.bundle, f"--device={device}", *arguments],
+            capture_output=True, text=True, timeout=120)
+        return result.returncode, result.stdout, result.stderr
+
+    def passes(self, *arguments):
+        status, out, err = self.run_(*arguments)
+        self.assertEqual(status, 0, out + err)
+        return out
+
+    def fails(self, expected, *arguments, status=2, **keywords):
+        found, out, err = self.run_(*arguments, **keywords)
+        self.assertEqual(found, status, out + err)
+        self.assertIn(expected, out + err)
+
+    def cases(self, change=None, **case):
+        """A workloads file whose axes have names of their own."""
+        document = {
+            "axes": {"batch": "variable", "length": "variable", "width": 64,
+                     "eight": "four * 2", "four": 4},
+            "inputs": {
+                "x": {"shape": ["batch", "length", "width"], "dtype": "bfloat16"},
+                "unused": {"shape": ["eight"], "dtype": "float32"},
+                "square": {"shape": None, "dtype": "bool"},
+                "scale": {"shape": None, "dtype": "float32"}},
+            "outputs": {
+                "y": {"shape": ["batch", "length", "width"], "dtype": "bfloat16"},
+                "s": {"shape": ["width"], "dtype": "bfloat16"}},
+            "cases": [
+                {"axes": {"batch": 2, "length": 3},
+                 "scalars": {"square": True, "scale": 1}, **case},
+                {"axes": {"batch": 5, "length": 70},
+                 "scalars": {"square": False, "scale": 1}, **case}]}
+        if change:
+            change(document)
+        path = self.path("cases.json")
+        with open(path, "w") as file:
+            json.dump(document, file)
+        return path
+
+    def testRunsAndCounts(self):
+        out = self.passes(*VALUES)
+        self.assertTrue(out.endswith("1 passed, 0 failed\n"), out)
+        self.assertRegex(out, r"B=4 S=100 scale=2 square=1 .* 100% .* ok")
+
+    def testExactInputsAndEmptyDimensions(self):
+        self.passes(*VALUES, "--inputs=exact")
+        self.passes("--dims", "B=4,S=0", "--set", "square=true,scale=2",
+                    "--inputs=exact")
+
+    def testListsWithoutRunning(self):
+        out = self.passes("--list")
+        for part in ("graph rows", "input  x : tensor<B x S x 64 x bf16>",
+                     "param  square : i1", "target sm_90a", "variant 1: square=false"):
+            self.assertIn(part, out)
+
+    # y = x * x and the sums, on values worked out by hand.
+    def testInputAndOutputFiles(self):
+        values = [float(i % 7 - 3) for i in range(2 * 64)]
+        bits = struct.pack("<128H", *map(bf16, values))
+        for descr, data in (("|V2", bits), ("<u2", bits),
+                            ("<f4", struct.pack("<128f", *values))):
+            writeNpy(self.path("x.npy"), descr, (1, 2, 64), data)
+            self.passes("--input", "x=" + self.path("x.npy"), "--set",
+                        "square=1,scale=0", "--output-dir", self.path("out"))
+            self.assertEqual(
+                readNpy(self.path("out/y.npy")),
+                ("|V2", (1, 2, 64),
+                 struct.pack("<128H", *[bf16(v * v) for v in values])))
+            self.assertEqual(
+                readNpy(self.path("out/s.npy")),
+                ("|V2", (64,), struct.pack("<64H", *[
+                    bf16(values[i] + values[64 + i]) for i in range(64)])))
+
+    def testInputFilesThatDoNotFit(self):
+        npy = self.path("x.npy")
+        arguments = ("--input", "x=" + npy, "--set", "square=1,scale=0")
+        writeNpy(npy, "<f8", (1, 2, 64), bytes(1024))
+        self.fails("elements of type '<f8', expected |V2, <u2 or <f4", *arguments,
+                   status=1)
+        writeNpy(npy, "|V2", (1, 2, 64), bytes(255))
+        self.fails("has 255 bytes of data", *arguments, status=1)
+        writeNpy(npy, "|V2", (1 << 62, 64, 1 << 62), bytes(256))
+        self.fails("has 256 bytes of data", *arguments, status=1)
+        writeNpy(npy, "|V2", (1, 2, 63), bytes(252))
+        self.fails("extent 2 must be 64", *arguments)
+        writeNpy(npy, "|V2", (1, 2, 64), bytes(256))
+        self.fails("S is 3 elsewhere", *arguments,
+                   "--dims", "S=3")
+        with open(npy, "wb") as file:
+            file.write(b"not numpy")
+        self.fails("not an .npy file", *arguments, status=1)
+        self.fails("No such file", "--input", "x=/nonexistent.npy", status=1)
+        self.fails("the graph has no input z", "--input", "z=" + npy)
+
+    def testCasesMatchAxesByShape(self):
+        out = self.passes("--cases", self.cases(), "--json", self.path("o.json"))
+        self.assertIn("2 passed, 0 failed", out)
+        with open(self.path("o.json")) as file:
+            document = json.load(file)
+        self.assertEqual([c["dims"] for c in document["cases"]],
+                         [{"B": 2, "S": 3}, {"B": 5, "S": 70}])
+        self.assertEqual(document["cases"][0]["axes"], {"batch": 2, "length": 3})
+        self.assertEqual(document["device"]["kind"], "reference")
+        self.assertTrue(all(c["passed"] for c in document["cases"]))
+
+    def testCasesAreChosen(self):
+        path = self.cases()
+        self.assertIn("1 passed", self.passes("--cases", path, "--case", "1"))
+        self.assertIn("1 passed", self.passes("--cases", path, "--max-tokens", "6"))
+        self.fails("is left", "--cases", path, "--max-tokens", "5")
+        self.fails("has cases 0 to 1", "--cases", path, "--case", "2")
+
+    # Two references, and a tolerance that no result can meet.
+    def testChecks(self):
+        for check in ("eager", "exact", "both"):
+            self.passes("--cases", self.cases(atol=1e-5, rtol=0.05),
+                        f"--check={check}")
+        self.passes(*VALUES, "--check=eager", "--tolerance", "0,0,1")
+        self.fails("s against exact (tolerance)", *VALUES, "--check=exact",
+                   "--tolerance", "0,0,1", status=1)
+        self.fails("--check=exact needs a tolerance", *VALUES, "--check=exact")
+        self.fails("--check=declared needs a device", *VALUES, "--check=declared")
+
+    def testCasesThatDoNotFitAreNamed(self):
+        def set_(*keys, to):
+            def change(document):
+                for key in keys[:-1]:
+                    document = document[key]
+                document[keys[-1]] = to
+            return change
+        for change, expected in (
+                (set_("axes", "width", to=65), "extent 2 must be 64"),
+                (set_("inputs", "x", "dtype", to="float32"), "x has dtype"),
+                (set_("inputs", "x", "shape", to=["batch", "width"]),
+                 "the ranks differ"),
+                (set_("outputs", "y", "shape", to=["length", "batch", "width"]),
+                 "elsewhere"),
+                (set_("outputs", to={}), "names no y"),
+                (set_("cases", 0, "scalars", to={}), "case 0: has no scalar square"),
+                (set_("cases", 1, "axes", to={"batch": 1}),
+                 "case 1: has no 'length'"),
+                (set_("cases", to=[]), "has no cases")):
+            self.fails(expected, "--cases", self.cases(change))
+
+    def testUsageErrors(self):
+        for arguments, expected in (
+                ([], "dimension B has no value"),
+                (["--dims", "B=4,S=1"], "parameter square has no value"),
+                ([*VALUES, "--dims", "Q=1"], "no dimension Q"),
+                (["--dims", "B=4,S=x", "--set", "square=1,scale=1"], "no extent"),
+                (["--dims", "B=4,S=-1", "--set", "square=1,scale=1"], "no extent"),
+                (["--dims", "B=4,S=1", "--set", "square=2,scale=1"],
+                 "square is a bool"),
+                ([*VALUES, "--set", "other=1"], "no parameter other"),
+                ([*VALUES, "--inputs=exact", "--check=eager"], "every bit"),
+                ([*VALUES, "--check=sometimes"], "--check"),
+                ([*VALUES, "--bench"], "--bench needs a GPU"),
+                ([*VALUES, "--inputs=exact", "--ends", "9"], "--ends needs a device"),
+                ([*VALUES, "--ends", "9"], "--ends needs --inputs=exact"),
+                ([*VALUES, "--tolerance", "1,2"], "ATOL,RTOL,MATCH"),
+                ([*VALUES, "--cases", "x.json"], "leave --dims and --set out")):
+            self.fails(expected, *arguments)
+        self.fails("unknown device 'gpu'", *VALUES, device="gpu")
+        self.fails("unknown device 'cuda:x'", *VALUES, device="cuda:x")
+
+    def testBundlesThatAreNone(self):
+        self.fails("No such file", *VALUES, bundle=self.path("none.bfb"), status=1)
+        with open(self.bundle, "rb") as file:
+            content = bytearray(file.read())
+        broken = self.path("broken.bfb")
+        for change, expected in ((content[:-1], "the bundle is truncated"),
+                                 (content[:99] + b"\0\1\2" + content[102:],
+                                  "the bundle is damaged")):
+            with open(broken, "wb") as file:
+                file.write(change)
+            self.fails(expected, *VALUES, bundle=broken, status=1)
+
+    def testFilesThatCannotBeWritten(self):
+        self.fails("cannot be written", *VALUES, "--json",
+                   self.path("no/such/o.json"), status=1)
+        self.fails("cannot be made", *VALUES, "--output-dir",
+                   self.bundle + "/out", status=1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
