@@ -1,5 +1,6 @@
 //===- EmulatorDevice.cpp - The PTX machine as a device -------------------===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Executes the PTX of a bundle step by step, as the plan says.
 //===----------------------------------------------------------------------===//
@@ -85,9 +86,9 @@ EmulatorDevice::EmulatorDevice(const Bundle &bundle, uint32_t target)
   const auto *sources = flatBundle(bundle).targets()->Get(target)->modules();
   for (unsigned i = 0; sources && i < sources->size(); ++i) {
     modules.emplace_back();
-    require(machine.loadPtx(sources->Get(i)->ptx()->string_view(),
-                            modules.back()),
-            "module " + std::to_string(i) + " of " + targetName);
+    require(
+        machine.loadPtx(sources->Get(i)->ptx()->string_view(), modules.back()),
+        "module " + std::to_string(i) + " of " + targetName);
   }
 }
 
@@ -99,8 +100,8 @@ Buffer EmulatorDevice::allocate(const std::string &name, uint64_t numBytes,
 Buffer EmulatorDevice::allocateTensor(const bf_argument &argument,
                                       const Values &values,
                                       bool isInitialised) {
-  auto numBytes = static_cast<uint64_t>(reference::bytesPerElement(
-      static_cast<bundle::DType>(argument.dtype)));
+  auto numBytes = static_cast<uint64_t>(
+      reference::bytesPerElement(static_cast<bundle::DType>(argument.dtype)));
   for (int64_t extent : Signature::shape(argument, values.dims))
     numBytes *= static_cast<uint64_t>(extent);
   return allocate(argument.name, numBytes, isInitialised);
@@ -128,9 +129,9 @@ void EmulatorDevice::load(const reference::Problem &problem,
     if (inputs[i].numBytes && bytes.empty())
       throw Failure(inputs[i].name + " has no bytes");
     for (uint64_t done = 0; done < inputs[i].numBytes; done += bytes.size())
-      require(machine.write(inputs[i].address + done, bytes.data(),
-                            std::min<uint64_t>(bytes.size(),
-                                               inputs[i].numBytes - done)),
+      require(machine.write(
+                  inputs[i].address + done, bytes.data(),
+                  std::min<uint64_t>(bytes.size(), inputs[i].numBytes - done)),
               inputs[i].name);
     require(machine.setReadOnly(inputs[i].address, true), inputs[i].name);
   }
@@ -155,14 +156,12 @@ uint64_t EmulatorDevice::addressOf(const bf_buffer &buffer) const {
   return found.address + buffer.offset;
 }
 
-std::vector<uint8_t>
-EmulatorDevice::encodeMap(const bf_tensor_map &map,
-                          const std::string &where) const {
+std::vector<uint8_t> EmulatorDevice::encodeMap(const bf_tensor_map &map,
+                                               const std::string &where) const {
   using emulator::MapType;
-  static const MapType types[] = {MapType::BFloat16, MapType::Float16,
-                                  MapType::Float32,  MapType::TFloat32,
-                                  MapType::UInt8,    MapType::UInt16,
-                                  MapType::UInt32};
+  static const MapType types[] = {
+      MapType::BFloat16, MapType::Float16, MapType::Float32, MapType::TFloat32,
+      MapType::UInt8,    MapType::UInt16,  MapType::UInt32};
   emulator::TensorMapParams params;
   params.type = types[map.type];
   params.rank = map.rank;
@@ -241,7 +240,8 @@ void EmulatorDevice::run() {
   for (uint32_t i = 0; i < numSteps; ++i)
     runStep(loadedPlan->step(i));
   for (const Buffer &output : outputs) {
-    uint64_t unwritten = machine.firstUnwritten(output.address, output.numBytes);
+    uint64_t unwritten =
+        machine.firstUnwritten(output.address, output.numBytes);
     if (unwritten < output.numBytes)
       throw Failure("output " + output.name + ": byte " +
                     std::to_string(unwritten) + " of " +

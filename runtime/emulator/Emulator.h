@@ -1,0 +1,159 @@
+//===- Emulator.h - A machine that runs PTX on the CPU ----------*- C++ -*-===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+// A functional emulator of Hopper: it executes PTX modules on host memory,
+// asynchronous units included, and checks what hardware does not. See
+// docs/emulator.md for what is modelled.
+//
+//   Machine machine;
+//   std::unique_ptr<Module> module;
+//   if (Error error = machine.loadPtx(text, module)) ...
+//   uint64_t x = machine.allocate(bytes, "x", /*isInitialised=*/true);
+//   machine.write(x, data, bytes);
+//   LaunchShape shape;  shape.grid = {132};  shape.block = {384};
+//   Report report;
+//   if (Error error = machine.launch(*module, "k0", shape, args, {}, report))
+//   ...
+//
+// One launch runs at a time on a machine; a launch may use several threads.
+//===----------------------------------------------------------------------===//
+#ifndef BACKFUSE_RUNTIME_EMULATOR_EMULATOR_H
+#define BACKFUSE_RUNTIME_EMULATOR_EMULATOR_H
+
+#include "runtime/emulator/Error.h"
+#include "runtime/emulator/TensorMap.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace backfuse::emulator {
+
+struct Extent3 {
+  uint32_t x = 1, y = 1, z = 1;
+  uint64_t count() const { return uint64_t(x) * y * z; }
+};
+
+struct LaunchShape {
+  Extent3 grid, block, cluster;
+  uint32_t dynamicSmemBytes = 0;
+};
+
+/// When asynchronous work completes and in which order warps run.
+enum class Order : uint8_t {
+  InOrder,    ///< soon, in the order of issue
+  Random,     ///< at random times, in random order
+  Adversarial ///< as late as legal; one role runs ahead as far as it can
+};
+
+struct LaunchOptions {
+  Order order = Order::InOrder;
+  uint64_t seed = 0;
+  bool checks =
+      true; ///< races, uninitialised data, misuse: see docs/emulator.md
+  uint64_t stepLimit = 0; ///< warp instructions; 0 is none
+  unsigned threads = 1;   ///< of the host
+  unsigned residentCtas =
+      0; ///< at most so many at a time; 0: 132 or the whole grid if smaller
+  bool cooperative =
+      false; ///< all CTAs must be resident: a larger grid is refused
+  unsigned registersPerThread =
+      0; ///< at launch; 0: from .maxnreg or the block's size
+  std::vector<std::string> roles; ///< "0-3 load", "4-11 multiply", for messages
+};
+
+/// What a launch did.
+struct Report {
+  uint64_t instructions = 0;       ///< of warps
+  uint64_t laneInstructions = 0;   ///< of threads
+  uint64_t tensorInstructions = 0; ///< wgmma of warpgroups
+  double tensorOperations = 0;     ///< 2 m n k
+  uint64_t bulkBytesLoaded = 0;    ///< by asynchronous bulk copies
+  uint64_t bulkBytesStored = 0;
+  uint64_t globalBytesLoaded = 0; ///< by ld, atom
+  uint64_t globalBytesStored = 0;
+  uint64_t sharedBytesLoaded = 0;
+  uint64_t sharedBytesStored = 0;
+  uint64_t barrierWaits = 0; ///< mbarrier waits that had to wait
+  uint64_t ctas = 0;
+  std::vector<std::pair<std::string, uint64_t>>
+      classes; ///< instructions by class
+};
+
+/// A loaded PTX module.
+class Module {
+public:
+  Module();
+  ~Module();
+  std::vector<std::string> kernelNames() const;
+  /// Bytes of the parameter block, and where each parameter is in it.
+  struct Param {
+    std::string name;
+    uint64_t offset, bytes;
+  };
+  Error kernelParams(const std::string &kernel,
+                     std::vector<Param> &params) const;
+
+private:
+  friend class Machine;
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+class Machine {
+public:
+  Machine();
+  ~Machine();
+
+  /// Parses and decodes all kernels of `ptx` and gives the module's variables
+  /// memory. What the emulator does not support is refused here, with line and
+  /// instruction.
+  Error loadPtx(std::string_view ptx, std::unique_ptr<Module> &module);
+
+  /// Device memory at an address of its own. Uninitialised memory reads as
+  /// 0xff, and reading it before it is written is an error with checks on.
+  uint64_t allocate(uint64_t bytes, const std::string &name,
+                    bool isInitialised = true);
+  /// The same over the caller's memory, which must outlive its use.
+  uint64_t mapHost(void *host, uint64_t bytes, const std::string &name,
+                   bool isInitialised = true);
+  Error release(uint64_t address);
+  /// Copies from and to device memory; writing makes bytes initialised.
+  Error write(uint64_t address, const void *from, uint64_t bytes);
+  Error read(uint64_t address, void *to, uint64_t bytes) const;
+  Error fill(uint64_t address, uint8_t value, uint64_t bytes);
+  /// Forgets what was written: reading is an error again until it is written.
+  Error markUninitialised(uint64_t address, uint64_t bytes);
+  /// Whether kernels may write there (inputs are read-only).
+  Error setReadOnly(uint64_t address, bool isReadOnly);
+  /// The first of these bytes that no one has written; `bytes` if all were.
+  uint64_t firstUnwritten(uint64_t address, uint64_t bytes) const;
+
+  /// Runs a kernel to its end. `args`: the bytes of each parameter in order.
+  Error launch(const Module &module, const std::string &kernel,
+               const LaunchShape &shape,
+               const std::vector<std::vector<uint8_t>> &args,
+               const LaunchOptions &options, Report &report);
+  /// The same with the whole parameter block.
+  Error launchBlock(const Module &module, const std::string &kernel,
+                    const LaunchShape &shape,
+                    const std::vector<uint8_t> &params,
+                    const LaunchOptions &options, Report &report);
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+/// The bytes of one argument.
+template <class T> std::vector<uint8_t> argument(const T &value) {
+  auto *bytes = reinterpret_cast<const uint8_t *>(&value);
+  return std::vector<uint8_t>(bytes, bytes + sizeof(T));
+}
+
+} // namespace backfuse::emulator
+
+#endif // BACKFUSE_RUNTIME_EMULATOR_EMULATOR_H

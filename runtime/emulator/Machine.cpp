@@ -1,0 +1,497 @@
+//===- Machine.cpp - Modules, memory and launches -------------------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "runtime/emulator/Machine.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace backfuse::emulator {
+
+constexpr uint32_t maxSmemBytes = 227 * 1024;
+
+void Launch::fail(const std::string &message) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (error.empty())
+    error = message;
+  stop.store(true);
+}
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+struct Module::Impl {
+  std::vector<Kernel> kernels;
+  std::vector<uint64_t> variableAddresses;
+};
+
+Module::Module() : impl(new Impl) {}
+Module::~Module() = default;
+
+std::vector<std::string> Module::kernelNames() const {
+  std::vector<std::string> names;
+  for (const Kernel &kernel : impl->kernels)
+    names.push_back(kernel.name);
+  return names;
+}
+
+static const Kernel *findKernel(const std::vector<Kernel> &kernels,
+                                const std::string &name) {
+  for (const Kernel &kernel : kernels)
+    if (kernel.name == name)
+      return &kernel;
+  return nullptr;
+}
+
+Error Module::kernelParams(const std::string &name,
+                           std::vector<Param> &params) const {
+  const Kernel *kernel = findKernel(impl->kernels, name);
+  if (!kernel)
+    return Error("no kernel '" + name + "' in the module");
+  params.clear();
+  for (const KernelParam &param : kernel->params)
+    params.push_back({param.name, param.offset, param.bytes});
+  return Error::success();
+}
+
+struct Machine::Impl {
+  DeviceMemory memory;
+};
+
+Machine::Machine() : impl(new Impl) {}
+Machine::~Machine() = default;
+
+Error Machine::loadPtx(std::string_view text, std::unique_ptr<Module> &result) {
+  ptx::Module syntax;
+  if (Error error = ptx::parse(text, syntax))
+    return error;
+  auto module = std::make_unique<Module>();
+  std::vector<uint64_t> &addresses = module->impl->variableAddresses;
+  addresses.assign(syntax.variables.size(), 0);
+  for (size_t i = 0; i < syntax.variables.size(); ++i) {
+    const ptx::Variable &variable = syntax.variables[i];
+    if ((variable.space != Space::Global && variable.space != Space::Const) ||
+        variable.isExtern)
+      continue;
+    addresses[i] =
+        allocate(std::max<uint64_t>(variable.bytes, 1), variable.name, true);
+    if (!variable.init.empty())
+      (void)write(addresses[i], variable.init.data(),
+                  std::min<uint64_t>(variable.init.size(), variable.bytes));
+  }
+  for (size_t i = 0; i < syntax.variables.size(); ++i)
+    for (const auto &[offset, name] : syntax.variables[i].relocations) {
+      uint64_t target = 0;
+      for (size_t j = 0; j < syntax.variables.size(); ++j)
+        if (syntax.variables[j].name == name)
+          target = addresses[j];
+      if (!target)
+        return Error("line " + std::to_string(syntax.variables[i].line) +
+                     ": the address of '" + name +
+                     "' in an initialiser is not supported by the emulator");
+      uint64_t addend = 0;
+      (void)read(addresses[i] + offset, &addend, 8);
+      target += addend;
+      (void)write(addresses[i] + offset, &target, 8);
+    }
+  for (const ptx::Function &function : syntax.functions) {
+    if (!function.isEntry)
+      continue; // only what is called matters, and calls are refused
+    module->impl->kernels.emplace_back();
+    if (Error error = decodeKernel(
+            syntax, function, [&](uint32_t i) { return addresses[i]; },
+            module->impl->kernels.back()))
+      return error;
+  }
+  result = std::move(module);
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static void markWritten(Allocation &allocation, uint64_t offset, uint64_t bytes,
+                        bool isWritten) {
+  if (allocation.written.empty())
+    return;
+  for (uint64_t i = offset; i < offset + bytes; ++i) {
+    auto bit = static_cast<uint8_t>(1u << (i % 8));
+    if (isWritten)
+      allocation.written[i / 8].fetch_or(bit, std::memory_order_relaxed);
+    else
+      allocation.written[i / 8].fetch_and(static_cast<uint8_t>(~bit),
+                                          std::memory_order_relaxed);
+  }
+}
+
+uint64_t Machine::allocate(uint64_t bytes, const std::string &name,
+                           bool isInitialised) {
+  return impl->memory.allocate(bytes, name, isInitialised);
+}
+
+uint64_t Machine::mapHost(void *host, uint64_t bytes, const std::string &name,
+                          bool isInitialised) {
+  return impl->memory.map(host, bytes, name, isInitialised);
+}
+
+Error Machine::release(uint64_t address) {
+  return impl->memory.release(address)
+             ? Error::success()
+             : Error("release: no allocation begins there: " +
+                     impl->memory.describe(address));
+}
+
+Error Machine::write(uint64_t address, const void *from, uint64_t bytes) {
+  Allocation *allocation = nullptr;
+  uint8_t *to = impl->memory.at(address, bytes, &allocation);
+  if (!to)
+    return Error("write of " + std::to_string(bytes) +
+                 " bytes is out of bounds: " + impl->memory.describe(address));
+  if (bytes)
+    std::memcpy(to, from, bytes);
+  markWritten(*allocation, address - allocation->base, bytes, true);
+  return Error::success();
+}
+
+Error Machine::read(uint64_t address, void *to, uint64_t bytes) const {
+  const uint8_t *from = impl->memory.at(address, bytes);
+  if (!from)
+    return Error("read of " + std::to_string(bytes) +
+                 " bytes is out of bounds: " + impl->memory.describe(address));
+  if (bytes)
+    std::memcpy(to, from, bytes);
+  return Error::success();
+}
+
+Error Machine::fill(uint64_t address, uint8_t value, uint64_t bytes) {
+  Allocation *allocation = nullptr;
+  uint8_t *to = impl->memory.at(address, bytes, &allocation);
+  if (!to)
+    return Error("fill of " + std::to_string(bytes) +
+                 " bytes is out of bounds: " + impl->memory.describe(address));
+  std::memset(to, value, bytes);
+  markWritten(*allocation, address - allocation->base, bytes, true);
+  return Error::success();
+}
+
+Error Machine::markUninitialised(uint64_t address, uint64_t bytes) {
+  Allocation *allocation = nullptr;
+  if (!impl->memory.at(address, bytes, &allocation))
+    return Error("markUninitialised of " + std::to_string(bytes) +
+                 " bytes is out of bounds: " + impl->memory.describe(address));
+  if (allocation->written.empty()) {
+    allocation->written =
+        std::vector<std::atomic<uint8_t>>((allocation->bytes + 7) / 8);
+    markWritten(*allocation, 0, allocation->bytes, true);
+  }
+  markWritten(*allocation, address - allocation->base, bytes, false);
+  return Error::success();
+}
+
+Error Machine::setReadOnly(uint64_t address, bool isReadOnly) {
+  Allocation *allocation = impl->memory.find(address);
+  if (!allocation || !allocation->isLive)
+    return Error("setReadOnly: " + impl->memory.describe(address));
+  allocation->isReadOnly = isReadOnly;
+  return Error::success();
+}
+
+uint64_t Machine::firstUnwritten(uint64_t address, uint64_t bytes) const {
+  Allocation *allocation = nullptr;
+  if (!impl->memory.at(address, bytes, &allocation) ||
+      allocation->written.empty())
+    return bytes;
+  for (uint64_t i = 0; i < bytes; ++i) {
+    uint64_t at = address - allocation->base + i;
+    if (!((allocation->written[at / 8].load(std::memory_order_relaxed) >>
+           (at % 8)) &
+          1))
+      return i;
+  }
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Launch
+//===----------------------------------------------------------------------===//
+
+Error Machine::launch(const Module &module, const std::string &name,
+                      const LaunchShape &shape,
+                      const std::vector<std::vector<uint8_t>> &args,
+                      const LaunchOptions &options, Report &report) {
+  const Kernel *kernel = findKernel(module.impl->kernels, name);
+  if (!kernel)
+    return Error("no kernel '" + name + "' in the module");
+  if (args.size() != kernel->params.size())
+    return Error("kernel '" + name + "' expects " +
+                 std::to_string(kernel->params.size()) +
+                 " arguments, but got " + std::to_string(args.size()));
+  std::vector<uint8_t> block(kernel->paramBytes);
+  for (size_t i = 0; i < args.size(); ++i) {
+    const KernelParam &param = kernel->params[i];
+    if (args[i].size() != param.bytes)
+      return Error("kernel '" + name + "': argument " + std::to_string(i) +
+                   " expects " + std::to_string(param.bytes) +
+                   " bytes, but got " + std::to_string(args[i].size()));
+    std::copy(args[i].begin(), args[i].end(),
+              block.begin() + static_cast<long>(param.offset));
+  }
+  return launchBlock(module, name, shape, block, options, report);
+}
+
+/// "4-11 multiply" to names of warps.
+static void assignRoles(const std::vector<std::string> &roles,
+                        std::vector<std::string> &names) {
+  for (const std::string &role : roles) {
+    unsigned first = 0, last = 0;
+    int used = 0;
+    if (std::sscanf(role.c_str(), "%u-%u %n", &first, &last, &used) < 2 ||
+        used == 0) {
+      used = 0;
+      if (std::sscanf(role.c_str(), "%u %n", &first, &used) < 1 || used == 0)
+        continue;
+      last = first;
+    }
+    for (unsigned w = first; w <= last && w < names.size(); ++w)
+      names[w] = role.substr(static_cast<size_t>(used));
+  }
+}
+
+static Error checkShape(const Kernel &kernel, const LaunchShape &shape) {
+  std::string prefix = "kernel '" + kernel.name + "': ";
+  auto text = [](const Extent3 &e) {
+    return std::to_string(e.x) + "x" + std::to_string(e.y) + "x" +
+           std::to_string(e.z);
+  };
+  uint64_t threads = shape.block.count();
+  if (threads == 0 || threads > 1024)
+    return Error(prefix + "expects 1 to 1024 threads in a CTA, but got " +
+                 std::to_string(threads));
+  if (shape.grid.count() == 0 || shape.grid.x > 0x7fffffff ||
+      shape.grid.y > 65535 || shape.grid.z > 65535)
+    return Error(prefix + "the grid " + text(shape.grid) +
+                 " cannot be launched");
+  if (shape.cluster.count() == 0 || shape.cluster.count() > 16)
+    return Error(prefix + "expects clusters of 1 to 16 CTAs, but got " +
+                 text(shape.cluster));
+  if (shape.grid.x % shape.cluster.x || shape.grid.y % shape.cluster.y ||
+      shape.grid.z % shape.cluster.z)
+    return Error(prefix + "the grid " + text(shape.grid) +
+                 " is not a multiple of the cluster " + text(shape.cluster));
+  auto differs = [](const uint32_t (&required)[3], const Extent3 &e) {
+    return required[0] &&
+           (required[0] != e.x || required[1] != e.y || required[2] != e.z);
+  };
+  if (differs(kernel.requiredThreads, shape.block))
+    return Error(prefix + "was compiled for a CTA of " +
+                 std::to_string(kernel.requiredThreads[0]) +
+                 " threads (.reqntid), but the launch has " +
+                 text(shape.block));
+  if (differs(kernel.requiredCluster, shape.cluster))
+    return Error(prefix + "was compiled for a cluster of " +
+                 std::to_string(kernel.requiredCluster[0]) + "x" +
+                 std::to_string(kernel.requiredCluster[1]) + "x" +
+                 std::to_string(kernel.requiredCluster[2]) +
+                 " (.reqnctapercluster), but the launch has " +
+                 text(shape.cluster));
+  if (kernel.maxThreads[0] && threads > uint64_t(kernel.maxThreads[0]) *
+                                            kernel.maxThreads[1] *
+                                            kernel.maxThreads[2])
+    return Error(prefix + "was compiled for fewer than " +
+                 std::to_string(threads) + " threads (.maxntid)");
+  uint64_t smem =
+      uint64_t(kernel.dynamicOffset - sharedBase) + shape.dynamicSmemBytes;
+  if (smem > maxSmemBytes)
+    return Error(prefix + "needs " + std::to_string(smem) +
+                 " bytes of shared memory, more than the " +
+                 std::to_string(maxSmemBytes) + " of a CTA");
+  return Error::success();
+}
+
+namespace {
+
+/// Runs a launch's clusters on some host threads.
+class Runner {
+public:
+  Runner(Launch &launch, unsigned threads, uint32_t residentClusters)
+      : launch(launch), numThreads(threads), residentClusters(residentClusters),
+        stalledAt(threads, ~uint64_t(0)) {}
+
+  void run() {
+    if (numThreads == 1) {
+      runThread(0);
+      return;
+    }
+    std::vector<std::thread> pool;
+    for (unsigned t = 0; t < numThreads; ++t)
+      pool.emplace_back([this, t] { runThread(t); });
+    for (std::thread &thread : pool)
+      thread.join();
+  }
+
+private:
+  Launch &launch;
+  unsigned numThreads;
+  uint32_t residentClusters;
+  std::mutex mutex;
+  /// Per thread: the progress at which it last stalled; ~0 while it runs.
+  std::vector<uint64_t> stalledAt;
+
+  void runThread(unsigned t) {
+    Executor executor(launch);
+    std::vector<std::unique_ptr<Cluster>> clusters;
+    uint32_t share = residentClusters / numThreads +
+                     (t < residentClusters % numThreads ? 1 : 0);
+    share = std::max(share, 1u);
+    uint64_t reported =
+        0; // progress of this thread's clusters in launch.progress
+    uint64_t finished = 0;
+    unsigned stalls = 0;
+    while (!launch.stop.load()) {
+      while (clusters.size() < share) {
+        uint32_t next = launch.nextCluster.fetch_add(1);
+        if (next >= launch.numClusters) {
+          launch.nextCluster.store(launch.numClusters);
+          break;
+        }
+        clusters.push_back(executor.makeCluster(next));
+      }
+      if (clusters.empty())
+        break;
+      bool anyMoved = false;
+      for (size_t i = 0; i < clusters.size() && !launch.stop.load();) {
+        Cluster &cluster = *clusters[i];
+        uint64_t before = cluster.progress;
+        Executor::Status status = executor.runCluster(cluster);
+        anyMoved |=
+            cluster.progress != before || status == Executor::Status::Yielded;
+        if (status == Executor::Status::Done && !launch.stop.load()) {
+          finished += cluster.progress + 1;
+          clusters.erase(clusters.begin() + static_cast<long>(i));
+          anyMoved = true;
+        } else {
+          ++i;
+        }
+      }
+      uint64_t sum = finished;
+      for (const auto &cluster : clusters)
+        sum += cluster->progress;
+      launch.progress.fetch_add(sum - reported);
+      reported = sum;
+      if (anyMoved) {
+        std::lock_guard<std::mutex> lock(mutex);
+        stalledAt[t] = ~uint64_t(0);
+        stalls = 0;
+        continue;
+      }
+      if (handleStall(t, executor, clusters, stalls))
+        break;
+    }
+    if (!launch.stop.load()) {
+      std::lock_guard<std::mutex> lock(mutex);
+      stalledAt[t] = ~uint64_t(0) - 1; // finished
+    }
+    executor.finish();
+  }
+
+  /// All of this thread's clusters wait. True when the launch is over.
+  bool handleStall(unsigned t, Executor &executor,
+                   std::vector<std::unique_ptr<Cluster>> &clusters,
+                   unsigned &stalls) {
+    bool allStalled = true;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      uint64_t now = launch.progress.load();
+      stalledAt[t] = now;
+      for (uint64_t at : stalledAt)
+        allStalled &= at == now || at == ~uint64_t(0) - 1;
+    }
+    if (!allStalled) {
+      stalls = 0;
+      std::this_thread::yield();
+      return false;
+    }
+    // A wait may end by its time limit: let each try a few times.
+    if (++stalls <= 3) {
+      for (auto &cluster : clusters)
+        executor.timeOutWaits(*cluster);
+      return false;
+    }
+    std::string text;
+    unsigned shown = 0;
+    for (auto &cluster : clusters)
+      if (++shown <= 4)
+        text += executor.describeWaits(*cluster);
+    if (clusters.size() > 4)
+      text +=
+          "\n  and " + std::to_string(clusters.size() - 4) + " more clusters";
+    launch.fail("kernel '" + launch.kernel->name +
+                "': deadlock: no warp can go on and nothing is in flight" +
+                text);
+    return true;
+  }
+};
+
+} // namespace
+
+Error Machine::launchBlock(const Module &module, const std::string &name,
+                           const LaunchShape &shape,
+                           const std::vector<uint8_t> &params,
+                           const LaunchOptions &options, Report &report) {
+  report = Report();
+  const Kernel *kernel = findKernel(module.impl->kernels, name);
+  if (!kernel)
+    return Error("no kernel '" + name + "' in the module");
+  if (params.size() != kernel->paramBytes)
+    return Error("kernel '" + name + "' expects a parameter block of " +
+                 std::to_string(kernel->paramBytes) + " bytes, but got " +
+                 std::to_string(params.size()));
+  if (Error error = checkShape(*kernel, shape))
+    return error;
+
+  Launch launch;
+  launch.memory = &impl->memory;
+  launch.kernel = kernel;
+  launch.table = laneTable();
+  launch.shape = shape;
+  launch.options = options;
+  launch.params = params;
+  launch.classCounts.assign(256, 0);
+  launch.smemEnd = shape.dynamicSmemBytes
+                       ? kernel->dynamicOffset + shape.dynamicSmemBytes
+                       : kernel->sharedBytes;
+  auto threads = static_cast<uint32_t>(shape.block.count());
+  launch.warpRoles.resize((threads + 31) / 32);
+  assignRoles(options.roles, launch.warpRoles);
+  launch.launchRegisters =
+      options.registersPerThread ? options.registersPerThread
+      : kernel->maxRegisters
+          ? kernel->maxRegisters
+          : std::min(255u, 65536u / ((threads + 31) / 32 * 32) / 8 * 8);
+  launch.numClusters =
+      static_cast<uint32_t>(shape.grid.count() / shape.cluster.count());
+  uint32_t resident = options.residentCtas ? options.residentCtas : 132;
+  uint32_t residentClusters = std::max<uint32_t>(
+      1, resident / static_cast<uint32_t>(shape.cluster.count()));
+  if (options.cooperative && residentClusters < launch.numClusters)
+    return Error("kernel '" + name + "': a cooperative grid of " +
+                 std::to_string(shape.grid.count()) +
+                 " CTAs does not fit the machine's " +
+                 std::to_string(resident));
+  residentClusters = std::min(residentClusters, launch.numClusters);
+  unsigned hostThreads =
+      std::max(1u, std::min(options.threads, residentClusters));
+  Runner(launch, hostThreads, residentClusters).run();
+
+  report = launch.report;
+  for (size_t i = 0; i < launch.classCounts.size(); ++i)
+    if (launch.classCounts[i])
+      report.classes.emplace_back(opName(static_cast<Op>(i)),
+                                  launch.classCounts[i]);
+  return launch.error.empty() ? Error::success() : Error(launch.error);
+}
+
+} // namespace backfuse::emulator

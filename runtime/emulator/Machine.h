@@ -1,0 +1,344 @@
+//===- Machine.h - State of a running launch --------------------*- C++ -*-===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+// Internal. A launch holds clusters, a cluster its CTAs, a CTA its warps. One
+// host thread runs a whole cluster, so that shared memory belongs to one
+// thread; only device memory is shared between threads.
+//===----------------------------------------------------------------------===//
+#ifndef BACKFUSE_RUNTIME_EMULATOR_MACHINE_H
+#define BACKFUSE_RUNTIME_EMULATOR_MACHINE_H
+
+#include "runtime/emulator/Emulator.h"
+#include "runtime/emulator/Kernel.h"
+#include "runtime/emulator/Memory.h"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace backfuse::emulator {
+
+struct Cta;
+struct Cluster;
+struct Launch;
+struct Warp;
+
+enum class Wait : uint8_t {
+  None,
+  Converge,     ///< other lanes of the warp must come to this instruction
+  Mbarrier,     ///< `key`: offset of the barrier
+  NamedBarrier, ///< `key`: its number
+  ClusterBarrier,
+  BulkGroup, ///< `key`: groups below this one must be done
+  CpAsyncGroup,
+  WarpgroupPeers, ///< other warps must issue the same products
+  Registers
+};
+
+/// Lanes of a warp that are at one instruction.
+struct Fragment {
+  uint32_t pc = 0;
+  uint32_t mask = 0;
+  Wait wait = Wait::None;
+  bool timedOut = false;
+  uint64_t key = 0;
+  uint32_t need = 0; ///< Converge: the lanes that must meet
+  uint64_t lastTurn = 0;
+};
+
+/// A wgmma that was issued and has not been executed.
+struct Product {
+  const Inst *inst = nullptr;
+  uint64_t descA = 0, descB = 0;
+  bool accumulate = true;
+  bool isCommitted = false;
+};
+
+/// Where one thread's bulk copies and cp.async stand.
+struct LaneGroups {
+  uint64_t bulkGroup = 0; ///< the open group
+  uint64_t cpGroup = 0;
+  bool bulkOpen = false; ///< something was issued since the last commit
+};
+
+struct Warp {
+  Cta *cta = nullptr;
+  unsigned index = 0;
+  uint32_t lanes = 0; ///< lanes that exist
+  uint32_t exited = 0;
+  bool isDone = false;
+  bool isSpinning = false; ///< ran long without doing anything that others see
+  uint8_t *regs = nullptr;
+  uint32_t *preds = nullptr;
+  std::unique_ptr<uint8_t[]> storage;
+  std::vector<uint8_t> local;
+  std::vector<Fragment> fragments;
+  uint64_t turn = 0;
+  std::vector<LaneGroups> groups; ///< 32 once needed
+  uint64_t clusterPhase = 0;      ///< at the last arrival
+  unsigned registers = 0;         ///< per thread
+  // wgmma
+  std::deque<Product> products;      ///< issued, not executed
+  uint64_t issued = 0, executed = 0; ///< counts of products
+  std::deque<uint64_t>
+      commits; ///< `issued` at each commit that is not waited for
+  uint64_t slices = 0;
+};
+
+struct NamedBarrier {
+  uint32_t arrived = 0, expected = 0;
+  uint32_t popc = 0;
+  bool all = true, any = false;
+  bool isReduce = false;
+};
+
+enum class CopyKind : uint8_t {
+  TensorLoad,
+  TensorStore,
+  TensorReduce,
+  BulkLoad,
+  BulkStore,
+  BulkReduce,
+  BulkShared,
+  CpAsync,
+  CpArrive
+};
+
+/// A copy that was issued and is not complete.
+struct Copy {
+  CopyKind kind;
+  Cta *cta = nullptr;
+  Warp *warp = nullptr;
+  unsigned lane = 0;
+  uint64_t group = 0;  ///< of the issuing thread
+  bool isRead = false; ///< stores: shared memory has been read
+  const Inst *inst = nullptr;
+  TensorMapParams map;
+  int32_t coordinates[5] = {0, 0, 0, 0, 0};
+  uint32_t shared = 0;      ///< shared::cluster address
+  uint32_t otherShared = 0; ///< BulkShared: source; CpArrive: barrier
+  uint64_t global = 0;
+  uint64_t bytes = 0;
+  uint32_t barrier = 0; ///< shared::cluster address
+  bool hasBarrier = false;
+  uint16_t multicast = 0; ///< 0: none
+  AtomicOp reduce = AtomicOp::Add;
+  Type type = Type::None;
+  std::vector<uint8_t> data; ///< read from shared memory
+  // CpAsync: per lane
+  uint32_t mask = 0;
+  std::vector<uint64_t> laneGlobal;
+  std::vector<uint32_t> laneShared, laneBytes;
+};
+
+struct Cta {
+  Cluster *cluster = nullptr;
+  uint32_t linear = 0; ///< in the grid
+  Extent3 index{0, 0, 0};
+  uint32_t rank = 0; ///< in the cluster
+  std::vector<uint8_t>
+      smem; ///< from address 0; user memory begins at sharedBase
+  uint32_t smemEnd = 0;
+  std::vector<std::unique_ptr<Warp>> warps;
+  unsigned liveWarps = 0;
+  NamedBarrier barriers[16];
+  int64_t freeRegisters = 0; ///< given back by setmaxnreg.dec
+};
+
+struct Cluster {
+  Launch *launch = nullptr;
+  uint32_t linear = 0;
+  Extent3 index{0, 0, 0};
+  std::vector<std::unique_ptr<Cta>> ctas;
+  std::deque<std::unique_ptr<Copy>> copies;
+  // barrier.cluster
+  uint64_t barrierPhase = 0;
+  uint32_t barrierArrived = 0;
+  uint32_t exitedLanes = 0, totalLanes = 0;
+  uint64_t progress = 0; ///< counts what others can see
+  uint64_t random = 1;
+  unsigned nextWarp = 0;
+  std::vector<unsigned> priority;
+};
+
+struct Launch {
+  DeviceMemory *memory = nullptr;
+  const Kernel *kernel = nullptr;
+  const LaneTable *table = nullptr;
+  LaunchShape shape;
+  LaunchOptions options;
+  std::vector<uint8_t> params;
+  unsigned launchRegisters = 0;
+  std::vector<std::string> warpRoles;
+  std::vector<uint32_t> warpLanes;
+  uint32_t smemEnd = 0;
+
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> progress{0};
+  std::atomic<uint64_t> steps{0};
+  std::mutex mutex; ///< error, report, stall bookkeeping
+  std::string error;
+  std::string deadlock;
+  std::atomic<uint32_t> nextCluster{0};
+  uint32_t numClusters = 0;
+  Report report;
+  std::vector<uint64_t> classCounts;
+
+  void fail(const std::string &message);
+};
+
+/// "kernel 'k0', PTX line 12 ('ld.shared.b32'), CTA 3, warp 4 (load), lane 7"
+std::string describePlace(const Warp &warp, const Inst &inst, int lane);
+
+/// Runs clusters on one host thread.
+class Executor {
+public:
+  Executor(Launch &launch);
+  /// Makes the CTAs of cluster number `linear`.
+  std::unique_ptr<Cluster> makeCluster(uint32_t linear);
+  enum class Status : uint8_t { Done, Stalled, Yielded };
+  Status runCluster(Cluster &cluster);
+  /// Lets waits that may time out return false. Whether there were any.
+  bool timeOutWaits(Cluster &cluster);
+  void finish(); ///< adds counts to the launch's report
+  std::string describeWaits(Cluster &cluster) const;
+
+private:
+  Launch &launch;
+  const Kernel &kernel;
+  const LaneTable &table;
+  const uint8_t *constants;
+  Report counts;
+  std::vector<uint64_t> classCounts;
+  std::vector<float> panelA, panelB;
+
+  // Interpreter.cpp
+  void runWarp(Warp &warp, uint64_t quantum);
+  int selectFragment(Warp &warp, bool rotate);
+  void startWarp(Warp &warp);
+  bool execMemory(Warp &warp, const Inst &inst, uint32_t mask);
+  bool execAtomic(Warp &warp, const Inst &inst, uint32_t mask);
+  bool execBarrier(Warp &warp, Fragment &fragment, const Inst &inst,
+                   uint32_t mask);
+  bool execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
+                    uint32_t mask);
+  bool execWarpOp(Warp &warp, const Inst &inst, uint32_t mask);
+  bool execMatrix(Warp &warp, const Inst &inst, uint32_t mask);
+  bool execMisc(Warp &warp, const Inst &inst, uint32_t mask);
+  void execExit(Warp &warp, Fragment &fragment, uint32_t mask);
+  void barrierMayComplete(Cta &cta, unsigned id);
+  void clusterBarrierMayComplete(Cluster &cluster);
+  void fail(const Warp &warp, const Inst &inst, int lane,
+            const std::string &what);
+
+  const uint8_t *source(const Warp &warp, const Ref &ref) const {
+    return (ref.kind == Ref::Const ? constants : warp.regs) + ref.offset;
+  }
+  uint8_t *place(Warp &warp, const Ref &ref) const {
+    return warp.regs + ref.offset;
+  }
+  uint32_t predicate(const Warp &warp, const Ref &ref) const {
+    if (ref.kind == Ref::Pred)
+      return ref.negated ? ~warp.preds[ref.offset] : warp.preds[ref.offset];
+    return ref.kind == Ref::PredConst && !ref.offset ? 0u : ~0u;
+  }
+  void setPredicate(Warp &warp, const Ref &ref, uint32_t value,
+                    uint32_t mask) const {
+    if (ref.kind == Ref::Pred)
+      warp.preds[ref.offset] =
+          (warp.preds[ref.offset] & ~mask) | (value & mask);
+  }
+  uint64_t value(const Warp &warp, const Ref &ref, unsigned lane) const;
+  void setValue(Warp &warp, const Ref &ref, unsigned lane,
+                uint64_t value) const;
+  uint64_t addressOf(const Warp &warp, const Ref &ref, unsigned lane,
+                     int64_t offset) const;
+  /// Bytes of shared memory at a shared address; null after an error.
+  uint8_t *sharedBytes(Warp &warp, const Inst &inst, int lane, uint64_t address,
+                       uint64_t bytes, bool isCluster, const char *what,
+                       Cta **owner = nullptr);
+
+  // Mbarriers
+  uint64_t readMbarrier(const Cta &cta, uint32_t offset) const;
+  void writeMbarrier(Cta &cta, uint32_t offset, uint64_t bits) const;
+  bool mbarrierArrive(Warp &warp, const Inst &inst, int lane, Cta &cta,
+                      uint32_t offset, uint32_t count, bool drop);
+  bool mbarrierTransact(const Warp &warp, const Inst &inst, int lane, Cta &cta,
+                        uint32_t offset, int64_t bytes);
+  void mbarrierMayComplete(Cta &cta, uint32_t offset, uint64_t bits);
+
+  // Async.cpp
+  bool issueCopy(Warp &warp, const Inst &inst, uint32_t mask);
+  bool issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask);
+  bool bulkWait(Warp &warp, Fragment &fragment, const Inst &inst,
+                uint32_t mask);
+  bool cpAsyncWait(Warp &warp, Fragment &fragment, const Inst &inst,
+                   uint32_t mask);
+  bool completeSome(Cluster &cluster);
+  void completeAfterSlice(Cluster &cluster);
+  /// One step of a copy; true when it is complete.
+  bool stepCopy(Copy &copy);
+  bool isNeeded(const Cluster &cluster, const Copy &copy) const;
+  bool mayComplete(const Cluster &cluster, const Copy &copy) const;
+  void wakeAfterCopy(Copy &copy);
+  bool tensorLoad(Copy &copy);
+  bool tensorRead(Copy &copy);
+  bool tensorWrite(Copy &copy);
+  bool bulkToGlobal(Copy &copy);
+  template <class F> bool forEachRow(const Copy &copy, F f);
+
+  // WarpGroup.cpp
+  void issueProduct(Warp &warp, const Inst &inst);
+  bool wgmmaWait(Warp &warp, Fragment &fragment, const Inst &inst);
+  bool executeProducts(Warp &warp, uint64_t until);
+
+  void wake(Warp &warp, Fragment &fragment) {
+    fragment.wait = Wait::None;
+    fragment.timedOut = false;
+    warp.isSpinning = false;
+  }
+  void progress(Warp &warp) { ++warp.cta->cluster->progress; }
+  uint64_t nextRandom(Cluster &cluster) {
+    uint64_t &x = cluster.random;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return x * 0x2545f4914f6cdd1dull >> 11;
+  }
+  Warp *pickWarp(Cluster &cluster, bool spinning);
+};
+
+// An mbarrier's 64 bits: pending arrivals, count of the next phase, bytes
+// outstanding, phase parity, a mark. What hardware holds there is opaque, too.
+namespace mbarrier {
+constexpr uint64_t countMask = (uint64_t(1) << 20) - 1;
+constexpr int64_t txBias = int64_t(1) << 20;
+constexpr uint64_t phaseBit = uint64_t(1) << 61;
+constexpr uint64_t markMask = uint64_t(3) << 62;
+constexpr uint64_t mark = uint64_t(2) << 62;
+inline uint32_t pending(uint64_t bits) {
+  return static_cast<uint32_t>(bits & countMask);
+}
+inline uint32_t expected(uint64_t bits) {
+  return static_cast<uint32_t>(bits >> 20 & countMask);
+}
+inline int64_t tx(uint64_t bits) {
+  return static_cast<int64_t>(bits >> 40 & ((uint64_t(1) << 21) - 1)) - txBias;
+}
+inline unsigned parity(uint64_t bits) { return (bits & phaseBit) != 0; }
+inline bool isValid(uint64_t bits) { return (bits & markMask) == mark; }
+inline uint64_t make(uint32_t pending, uint32_t expected, int64_t tx,
+                     unsigned parity) {
+  return mark | (parity ? phaseBit : 0) |
+         static_cast<uint64_t>(tx + txBias) << 40 | uint64_t(expected) << 20 |
+         pending;
+}
+} // namespace mbarrier
+
+} // namespace backfuse::emulator
+
+#endif // BACKFUSE_RUNTIME_EMULATOR_MACHINE_H

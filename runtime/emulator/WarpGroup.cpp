@@ -1,0 +1,337 @@
+//===- WarpGroup.cpp - wgmma ----------------------------------------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+// Products are recorded when they are issued and computed when a wait asks for
+// them: until then the accumulators hold old values and shared memory must stay
+// as it is. A product needs all four warps of the warpgroup, so a wait first
+// lets the others issue theirs.
+//
+// Operands are read through the descriptor: PTX ISA, "Matrix descriptor", and
+// the canonical layouts of "Asynchronous warpgroup level matrix instructions".
+// Rows of 16 bytes are contiguous in every layout, with or without swizzle.
+//===----------------------------------------------------------------------===//
+#include "runtime/emulator/Machine.h"
+
+#include <algorithm>
+
+namespace backfuse::emulator {
+
+namespace {
+
+struct Descriptor {
+  uint32_t start, leading, stride;
+  MapSwizzle swizzle;
+  uint32_t span; ///< bytes of a swizzled row; 16 without swizzle
+};
+
+std::string hex(uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx",
+                static_cast<unsigned long long>(value));
+  return text;
+}
+
+/// Empty, or what is wrong with a descriptor.
+std::string decodeDescriptor(uint64_t bits, Descriptor &descriptor) {
+  descriptor.start = static_cast<uint32_t>(bits & 0x3fff) << 4;
+  descriptor.leading = static_cast<uint32_t>(bits >> 16 & 0x3fff) << 4;
+  descriptor.stride = static_cast<uint32_t>(bits >> 32 & 0x3fff) << 4;
+  constexpr uint64_t reserved = uint64_t(3) << 14 | uint64_t(3) << 30 |
+                                uint64_t(7) << 46 | uint64_t(0x3ff) << 52;
+  if (bits & reserved)
+    return "reserved bits are set";
+  if (bits >> 49 & 7)
+    return "a base offset other than 0 is not supported by the emulator";
+  switch (bits >> 62) {
+  case 0:
+    descriptor.swizzle = MapSwizzle::None;
+    descriptor.span = 16;
+    break;
+  case 1:
+    descriptor.swizzle = MapSwizzle::B128;
+    descriptor.span = 128;
+    break;
+  case 2:
+    descriptor.swizzle = MapSwizzle::B64;
+    descriptor.span = 64;
+    break;
+  default:
+    descriptor.swizzle = MapSwizzle::B32;
+    descriptor.span = 32;
+    break;
+  }
+  return {};
+}
+
+/// The address of the 16 bytes that begin at element (mn, k).
+uint32_t chunkAddress(const Descriptor &d, bool kMajor, uint32_t mn, uint32_t k,
+                      uint32_t elementBytes) {
+  uint32_t address = d.start;
+  if (kMajor) {
+    uint32_t kBytes = k * elementBytes;
+    if (d.swizzle == MapSwizzle::None)
+      address += mn / 8 * d.stride + kBytes / 16 * d.leading + mn % 8 * 16 +
+                 kBytes % 16;
+    else
+      address += mn / 8 * d.stride + mn % 8 * d.span + kBytes;
+  } else {
+    uint32_t mnBytes = mn * elementBytes;
+    if (d.swizzle == MapSwizzle::None)
+      address += mnBytes / 16 * d.stride + k / 8 * d.leading + k % 8 * 16 +
+                 mnBytes % 16;
+    else
+      address += mnBytes / d.span * d.leading + k / 8 * d.stride +
+                 k % 8 * d.span + mnBytes % d.span;
+  }
+  return swizzled(d.swizzle, address);
+}
+
+float toFloat(const uint8_t *from, Type type) {
+  if (type == Type::TF32) {
+    uint32_t bits;
+    std::memcpy(&bits, from, 4);
+    bits &= ~0x1fffu; // the low 13 bits are ignored
+    float value;
+    std::memcpy(&value, &bits, 4);
+    return value;
+  }
+  uint16_t half;
+  std::memcpy(&half, from, 2);
+  return type == Type::BF16 ? bf16ToFloat(half) : 0.0f;
+}
+
+/// 16 bytes as floats.
+void widen(const uint8_t *from, Type type, bool negate, float *to) {
+  if (type == Type::BF16) {
+    for (unsigned i = 0; i < 8; ++i) {
+      uint16_t half;
+      std::memcpy(&half, from + 2 * i, 2);
+      uint32_t bits = static_cast<uint32_t>(half) << 16;
+      std::memcpy(to + i, &bits, 4);
+    }
+  } else if (type == Type::F16) {
+    for (unsigned i = 0; i < 8; ++i) {
+      uint16_t h;
+      std::memcpy(&h, from + 2 * i, 2);
+      uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16,
+               body = h & 0x7fffu;
+      float small = static_cast<float>(static_cast<int32_t>(body)) *
+                    5.9604644775390625e-8f;
+      uint32_t smallBits;
+      std::memcpy(&smallBits, &small, 4);
+      uint32_t bits =
+          body < 0x400u
+              ? smallBits
+              : (body << 13) + (body >= 0x7c00u ? 0x70000000u : 0x38000000u);
+      bits |= sign;
+      std::memcpy(to + i, &bits, 4);
+    }
+  } else {
+    for (unsigned i = 0; i < 4; ++i)
+      to[i] = toFloat(from + 4 * i, type);
+  }
+  if (negate)
+    for (unsigned i = 0; i < 16 / (type == Type::TF32 ? 4u : 2u); ++i)
+      to[i] = -to[i];
+}
+
+/// Where column n stands in a row of the panel of B: even columns of eight,
+/// then the odd ones.
+unsigned panelColumn(unsigned n) {
+  return (n & ~7u) | (n & 1) << 2 | (n & 7) >> 1;
+}
+
+} // namespace
+
+void Executor::issueProduct(Warp &warp, const Inst &inst) {
+  const Ref *refs = kernel.refs.data() + inst.firstRef;
+  if (inst.op == Op::WgmmaCommit) {
+    warp.commits.push_back(warp.issued);
+  } else {
+    Product product;
+    product.inst = &inst;
+    unsigned at = inst.shapeN / 2u;
+    if (inst.flags & inst::aInRegisters) {
+      at += 4;
+    } else {
+      product.descA = value(warp, refs[at], 0);
+      ++at;
+    }
+    product.descB = value(warp, refs[at], 0);
+    product.accumulate = predicate(warp, refs[at + 1]) & 1;
+    warp.products.push_back(product);
+    ++warp.issued;
+  }
+  // Others of the warpgroup may wait for this.
+  unsigned first = warp.index & ~3u;
+  for (unsigned w = first;
+       w < std::min<size_t>(first + 4, warp.cta->warps.size()); ++w)
+    for (Fragment &fragment : warp.cta->warps[w]->fragments)
+      if (fragment.wait == Wait::WarpgroupPeers)
+        wake(*warp.cta->warps[w], fragment);
+  progress(warp);
+}
+
+/// wgmma.wait_group n: all but the n newest groups are complete.
+bool Executor::wgmmaWait(Warp &warp, Fragment &fragment, const Inst &inst) {
+  auto keep = static_cast<size_t>(inst.imm);
+  if (warp.commits.size() <= keep)
+    return true;
+  uint64_t until = warp.commits[warp.commits.size() - keep - 1];
+  if (until > warp.executed) {
+    unsigned first = warp.index & ~3u;
+    if (first + 4 > warp.cta->warps.size()) {
+      fail(warp, inst, -1, "wgmma needs a warpgroup of four warps");
+      return false;
+    }
+    for (unsigned w = first; w < first + 4; ++w)
+      if (warp.cta->warps[w]->issued < until) {
+        fragment.wait = Wait::WarpgroupPeers;
+        return false;
+      }
+    if (!executeProducts(warp, until))
+      return false;
+  }
+  warp.commits.erase(warp.commits.begin(),
+                     warp.commits.end() - static_cast<long>(keep));
+  return true;
+}
+
+/// Computes all products of the warpgroup up to number `until`.
+bool Executor::executeProducts(Warp &anyWarp, uint64_t until) {
+  Cta &cta = *anyWarp.cta;
+  unsigned first = anyWarp.index & ~3u;
+  Warp *warps[4];
+  for (unsigned w = 0; w < 4; ++w)
+    warps[w] = cta.warps[first + w].get();
+  while (warps[0]->executed < until) {
+    // A run of products on the same accumulators is one product of longer K.
+    std::vector<Product> run;
+    const Inst *head = warps[0]->products.front().inst;
+    for (const Product &product : warps[0]->products) {
+      if (warps[0]->executed + run.size() >= until || run.size() == 8)
+        break;
+      const Inst *inst = product.inst;
+      bool same = inst->shapeN == head->shapeN && inst->type == head->type;
+      for (unsigned r = 0; same && r < inst->shapeN / 2u; ++r)
+        same = kernel.refs[inst->firstRef + r].offset ==
+               kernel.refs[head->firstRef + r].offset;
+      if (!same || (!run.empty() && !product.accumulate))
+        break;
+      run.push_back(product);
+    }
+    const unsigned n = head->shapeN, k = head->count;
+    const unsigned elementBytes = head->type == Type::TF32 ? 4 : 2,
+                   perChunk = 16 / elementBytes;
+    const unsigned totalK = k * static_cast<unsigned>(run.size());
+    panelB.resize(static_cast<size_t>(totalK) * n);
+    panelA.resize(static_cast<size_t>(totalK) * 64 * 4);
+    for (unsigned p = 0; p < run.size(); ++p) {
+      const Inst &inst = *run[p].inst;
+      for (unsigned w = 1; w < 4; ++w) {
+        const Product &other = warps[w]->products[p];
+        if (other.inst->source != inst.source || other.descA != run[p].descA ||
+            other.descB != run[p].descB ||
+            other.accumulate != run[p].accumulate) {
+          fail(*warps[w], *other.inst, -1,
+               "the warps of a warpgroup issue different products: "
+               "descriptors " +
+                   hex(other.descA) + ", " + hex(other.descB) + ", but warp " +
+                   std::to_string(first) + " has " + hex(run[p].descA) + ", " +
+                   hex(run[p].descB) + " at PTX line " +
+                   std::to_string(kernel.lines[inst.source]));
+          return false;
+        }
+      }
+      auto gather = [&](uint64_t bits, bool kMajor, unsigned extent,
+                        bool negate, const char *which, auto store) {
+        Descriptor descriptor;
+        std::string wrong = decodeDescriptor(bits, descriptor);
+        if (!wrong.empty()) {
+          fail(*warps[0], inst, -1,
+               std::string("descriptor ") + hex(bits) + " of " + which + ": " +
+                   wrong);
+          return false;
+        }
+        float values[8];
+        unsigned outer = kMajor ? extent : k, inner = kMajor ? k : extent;
+        for (unsigned o = 0; o < outer; ++o)
+          for (unsigned i = 0; i < inner; i += perChunk) {
+            uint32_t address = chunkAddress(descriptor, kMajor, kMajor ? o : i,
+                                            kMajor ? i : o, elementBytes);
+            if (address < sharedBase || address + 16 > cta.smemEnd) {
+              fail(*warps[0], inst, -1,
+                   std::string("descriptor ") + hex(bits) + " of " + which +
+                       " reaches shared address " + hex(address) +
+                       ", out of bounds: shared memory is " + hex(sharedBase) +
+                       " to " + hex(cta.smemEnd));
+              return false;
+            }
+            widen(cta.smem.data() + address, head->type, negate, values);
+            for (unsigned e = 0; e < perChunk; ++e)
+              store(kMajor ? o : i + e, kMajor ? i + e : o, values[e]);
+          }
+        return true;
+      };
+      float *b = panelB.data() + static_cast<size_t>(p) * k * n;
+      bool ok = gather(run[p].descB, !(inst.flags & inst::transposeB), n,
+                       inst.flags & inst::negateB, "B",
+                       [&](unsigned mn, unsigned kk, float x) {
+                         b[kk * n + panelColumn(mn)] = x;
+                       });
+      // Per warp, k and half: the values of the 32 lanes' rows.
+      auto storeA = [&](unsigned row, unsigned kk, float x) {
+        float *a = panelA.data() + static_cast<size_t>(row / 16) * totalK * 64 +
+                   static_cast<size_t>(p * k + kk) * 64 + (row % 16) * 4;
+        a[0] = a[1] = a[2] = a[3] = x;
+      };
+      if (!ok)
+        return false;
+      if (inst.flags & inst::aInRegisters) {
+        for (unsigned w = 0; w < 4; ++w)
+          for (unsigned r = 0; r < 4; ++r) {
+            const auto *words = reinterpret_cast<const uint32_t *>(
+                source(*warps[w], kernel.refs[inst.firstRef + n / 2 + r]));
+            for (unsigned t = 0; t < 32; ++t) {
+              unsigned row = 16 * w + t / 4 + 8 * (r & 1);
+              float sign = inst.flags & inst::negateA ? -1.0f : 1.0f;
+              if (elementBytes == 4) {
+                uint8_t bytes[4];
+                std::memcpy(bytes, words + t, 4);
+                storeA(row, t % 4 + 4 * (r / 2),
+                       sign * toFloat(bytes, Type::TF32));
+              } else {
+                float values[8];
+                uint8_t bytes[16] = {};
+                std::memcpy(bytes, words + t, 4);
+                widen(bytes, head->type, false, values);
+                storeA(row, 2 * (t % 4) + 8 * (r / 2), sign * values[0]);
+                storeA(row, 2 * (t % 4) + 1 + 8 * (r / 2), sign * values[1]);
+              }
+            }
+          }
+      } else if (!gather(run[p].descA, !(inst.flags & inst::transposeA), 64,
+                         inst.flags & inst::negateA, "A", storeA)) {
+        return false;
+      }
+      ++counts.tensorInstructions;
+      counts.tensorOperations += 2.0 * 64 * n * k;
+    }
+    for (unsigned w = 0; w < 4; ++w) {
+      float *d[128];
+      for (unsigned r = 0; r < n / 2; ++r)
+        d[r] = reinterpret_cast<float *>(
+            place(*warps[w], kernel.refs[head->firstRef + r]));
+      table.mma(d, panelA.data() + static_cast<size_t>(w) * totalK * 64,
+                panelB.data(), n, totalK, !run[0].accumulate);
+      warps[w]->products.erase(warps[w]->products.begin(),
+                               warps[w]->products.begin() +
+                                   static_cast<long>(run.size()));
+      warps[w]->executed += run.size();
+    }
+  }
+  return true;
+}
+
+} // namespace backfuse::emulator
