@@ -105,3 +105,32 @@ func.func @left_alone(%x: f32, %t: tensor<4xf32>) -> (f32, tensor<4xf32>) {
   %3 = math.exp %t : tensor<4xf32>
   return %2, %3 : f32, tensor<4xf32>
 }
+
+// -----
+
+// The region of a drain, between ops on its accumulator and its elements.
+// CHECK-LABEL: func.func @drain
+// CHECK: ^bb0(%[[ACC:.*]]: f32, %[[GATE:.*]]: bf16):
+// CHECK: arith.extf %[[GATE]] : bf16 to f32
+// CHECK: tile.approx ex2
+// CHECK: %[[R:.*]] = tile.approx rcp
+// CHECK-NEXT: %[[S:.*]] = arith.truncf %[[R]] : f32 to bf16
+// CHECK-NEXT: %[[WIDE:.*]] = arith.extf %[[S]] : bf16 to f32
+// CHECK-NEXT: %[[P:.*]] = arith.mulf %[[ACC]], %[[WIDE]] : f32
+// CHECK-NEXT: tile.yield %[[P]] : f32
+func.func @drain(%row: index, %gates: !tile.tensor<?x256xbf16>, %p: !tile.workspace,
+                 %f: !tile.workspace, %tag: i64) {
+  %acc = tile.accumulators 1 : !tile.accumulator<128x256>
+  tile.drain(%acc) at [%row, %row] rows %row vectors(%gates) partials(%p) flags(%f) tag %tag
+      attributes {elementKinds = [#tile<element_kind row>], operandBuffers = array<i64>,
+                  storeBuffers = array<i64>, yieldKinds = [#tile<yield_kind sum_m>],
+                  entryRows = 64 : i64, slotsPerEntry = 1 : i64} {
+  ^bb0(%a: f32, %gate: bf16):
+    %s = mlp.sigmoid %gate : bf16
+    %w = arith.extf %s : bf16 to f32
+    %0 = arith.mulf %a, %w : f32
+    tile.yield %0 : f32
+  } : (!tile.accumulator<128x256>, index, index, index, !tile.tensor<?x256xbf16>,
+       !tile.workspace, !tile.workspace, i64) -> ()
+  return
+}

@@ -10,7 +10,7 @@
 // CHECK: | sigmoid_f32 | 8 | 2 |
 // CHECK: | silu_f32 | 14 | 2 |
 // CHECK: | gelu_tanh_f32 | 24 | 2 |
-// CHECK: | gelu_erf_f32 | 30 | 2 |
+// CHECK: | gelu_erf_f32 | 31 | 2 |
 // CHECK: | gelu_tanh_bf16 | 22 | 2 |
 // CHECK: | tanh_afn_f32 | 1 | 1 |
 
