@@ -11,7 +11,9 @@
 #include "backfuse/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -250,22 +252,21 @@ LogicalResult backfuse::fuseIntoLaunches(GraphOp graph) {
   return success();
 }
 
-/// Writes "file:line: op: note" for each op.
-FailureOr<std::string> backfuse::describeFusion(GraphOp graph) {
+/// Describes a graph that holds no sugar and uses no bool parameter.
+static LogicalResult describeVariant(GraphOp graph, llvm::raw_ostream &os) {
   FailureOr<FusionPlan> plan = planFusion(graph);
   if (failed(plan))
     return failure();
-  std::string text;
-  llvm::raw_string_ostream os(text);
   os << "graph @" << graph.getSymName() << '\n';
   for (auto [index, members] : llvm::enumerate(plan->launches))
     for (auto [place, member] : llvm::enumerate(members)) {
       const PlannedFused &fused = plan->fused[member];
       os << "  launch " << index << ", fused op " << place << ": "
-         << fused.m.str() << " x " << fused.n.str() << ", "
-         << fused.products.size() << " products, " << fused.loads.size()
-         << " element operands, " << fused.yields.size() << " yields, "
-         << fused.operandSums.size() << " operand sums\n";
+         << fused.m.str() << " x " << fused.n.str() << ", products "
+         << fused.products.size() << ", accumulators " << fused.numAccumulators
+         << ", element operands " << fused.loads.size() << ", yields "
+         << fused.yields.size() << ", operand sums " << fused.operandSums.size()
+         << '\n';
     }
   for (const auto &[op, note] : plan->notes) {
     os << "  ";
@@ -273,6 +274,30 @@ FailureOr<std::string> backfuse::describeFusion(GraphOp graph) {
       os << loc.getFilename().getValue() << ':' << loc.getLine() << ':'
          << loc.getColumn() << ": ";
     os << op->getName() << ": " << note << '\n';
+  }
+  return success();
+}
+
+FailureOr<std::string> backfuse::describeFusion(GraphOp graph) {
+  // What is refused here is reported when the graph is compiled.
+  ScopedDiagnosticHandler quiet(graph.getContext(),
+                                [](Diagnostic &) { return success(); });
+  OwningOpRef<GraphOp> source(graph.clone());
+  expandSugar(*source);
+  size_t numFlags = getUsedFlags(*source).size();
+  if (numFlags > 4) // More than backfuse-specialize takes.
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (unsigned bits = 1u << numFlags; bits-- > 0;) {
+    OwningOpRef<GraphOp> variant(source->clone());
+    SmallVector<bool> values;
+    for (size_t i = 0; i < numFlags; ++i)
+      values.push_back(bits >> (numFlags - 1 - i) & 1);
+    if (numFlags)
+      specialize(*variant, getUsedFlags(*variant), values);
+    if (failed(describeVariant(*variant, os)))
+      return failure();
   }
   return text;
 }

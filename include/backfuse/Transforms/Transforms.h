@@ -30,8 +30,10 @@ void specialize(mlp::GraphOp graph,
 /// that cannot be fused, and then changes nothing.
 mlir::LogicalResult fuseIntoLaunches(mlp::GraphOp graph);
 
-/// What fuseIntoLaunches will do with each op of the graph, one line per fused op
-/// and one per op, and why what is not fused is not. Changes nothing.
+/// What fusion does with each op of each variant of a graph as it is written: one
+/// line per fused op and one per op, and why what is not fused is not. Changes
+/// nothing, and reports nothing: it fails where expanding, specialising or fusing
+/// the graph does.
 mlir::FailureOr<std::string> describeFusion(mlp::GraphOp graph);
 
 /// Replaces the graph by a clone per tile configuration that is best on `target`
