@@ -73,10 +73,9 @@ static Error readHeader(const unsigned char *bytes, uint64_t total,
                      static_cast<unsigned long long>(header.numBytes),
                      static_cast<unsigned long long>(present));
   if (header.numBytes < present)
-    return makeError(BF_ERROR_BUNDLE,
-                     "the bundle has %llu bytes after its end",
-                     static_cast<unsigned long long>(present -
-                                                     header.numBytes));
+    return makeError(
+        BF_ERROR_BUNDLE, "the bundle has %llu bytes after its end",
+        static_cast<unsigned long long>(present - header.numBytes));
   if (header.numBytes > maxBundleBytes)
     return makeError(BF_ERROR_BUNDLE, "the bundle is larger than 2 GiB");
   return {};

@@ -96,7 +96,7 @@ private:
   using OpRef = const bundle::Op &;
 
   bool fail(const char *format, ...) BF_PRINTF(2, 3);
-  bool in(const char *format, ...) BF_PRINTF(2, 3);
+  bool in(const char *format, ...)BF_PRINTF(2, 3);
 
   // Pieces.
   bool checkText(const flatbuffers::String *string, unsigned maxBytes,
@@ -346,7 +346,8 @@ bool Checker::checkInputsAndParams() {
   }
   for (unsigned i = 0; i < sizeOf(graph.params()); ++i) {
     const bundle::Argument &param = *graph.params()->Get(i);
-    const bundle::TensorType &type = *graph.values()->Get(param.value())->type();
+    const bundle::TensorType &type =
+        *graph.values()->Get(param.value())->type();
     if (!define(param.value()))
       return in("parameter %s", param.name()->c_str());
     if (sizeOf(type.extents()) != 0 ||
@@ -567,8 +568,8 @@ bool Checker::checkSum(OpRef op) {
     return false;
   unsigned axis = 0;
   for (unsigned i = 0; i < sizeOf(from); ++i)
-    if (!summed[i] && (axis >= sizeOf(to) ||
-                       !equalExtents(*from->Get(i), *to->Get(axis++))))
+    if (!summed[i] &&
+        (axis >= sizeOf(to) || !equalExtents(*from->Get(i), *to->Get(axis++))))
       return fail("the result's shape is not that of the axes that remain");
   return axis == sizeOf(to) ||
          fail("the result's shape is not that of the axes that remain");
@@ -591,9 +592,8 @@ bool Checker::checkMatmul(OpRef op) {
     return fail("contracts %u axes of A with %u of B", numContracted,
                 sizeOf(op.b_contract()));
   for (unsigned i = 0; i < numContracted; ++i)
-    if (!equalExtents(
-            *a->Get(static_cast<unsigned>(op.a_contract()->Get(i))),
-            *b->Get(static_cast<unsigned>(op.b_contract()->Get(i)))))
+    if (!equalExtents(*a->Get(static_cast<unsigned>(op.a_contract()->Get(i))),
+                      *b->Get(static_cast<unsigned>(op.b_contract()->Get(i)))))
       return fail("contracted axes %u of A and B differ", i);
   std::vector<const bundle::Extent *> expected;
   for (unsigned i = 0; i < sizeOf(a); ++i)

@@ -190,8 +190,8 @@ bf_status bf_bundle_get_argument(const bf_bundle *bundle, bf_role role,
 }
 
 /// The target of a bundle, or null with `error` set.
-static const bundle::Target *findTarget(const bf_bundle *bundle,
-                                        uint32_t index, Error &error) {
+static const bundle::Target *findTarget(const bf_bundle *bundle, uint32_t index,
+                                        Error &error) {
   if (!bundle) {
     error = nullArgument("bundle");
     return nullptr;
@@ -305,9 +305,9 @@ bf_status bf_executable_workspace_size(const bf_executable *executable,
       return nullArgument(executable ? "bytes" : "executable");
     const Executable &data = *executable->data;
     bf_plan_info info = {};
-    if (Error error = chooseVariant(
-            data.bundle(), data.target(), data.context().smCount(),
-            {dims, num_dims, params, num_params}, info))
+    if (Error error = chooseVariant(data.bundle(), data.target(),
+                                    data.context().smCount(),
+                                    {dims, num_dims, params, num_params}, info))
       return error;
     *bytes = info.workspace_bytes;
     return {};
@@ -323,10 +323,9 @@ bf_status bf_executable_launch(bf_executable *executable, void *stream,
   return guarded([&]() -> Error {
     if (!executable)
       return nullArgument("executable");
-    return executable->data->launch({inputs, num_inputs, outputs, num_outputs},
-                                    params, num_params, workspace,
-                                    workspace_bytes,
-                                    static_cast<CUstream>(stream));
+    return executable->data->launch(
+        {inputs, num_inputs, outputs, num_outputs}, params, num_params,
+        workspace, workspace_bytes, static_cast<CUstream>(stream));
   });
 }
 
@@ -364,9 +363,9 @@ bf_status bf_plan_create_for_target(const bf_bundle *bundle, uint32_t target,
     std::unique_ptr<bf_plan> made(new bf_plan);
     made->bundle = bundle->data;
     made->data.reserve(*bundle->data, target);
-    if ((error = evaluatePlan(*bundle->data, target, sm_count,
-                              {dims, num_dims, params, num_params},
-                              made->data)))
+    if ((error =
+             evaluatePlan(*bundle->data, target, sm_count,
+                          {dims, num_dims, params, num_params}, made->data)))
       return error;
     *plan = made.release();
     return {};

@@ -38,9 +38,9 @@ Error DeviceContext::retain(const DriverApi &api, int ordinal,
                                     entry.value, entry.attribute, made->device),
                                 "cuDeviceGetAttribute"))
       return error;
-  if (Error error = api.check(
-          api.cuDevicePrimaryCtxRetain(&made->context, made->device),
-          "cuDevicePrimaryCtxRetain")) {
+  if (Error error =
+          api.check(api.cuDevicePrimaryCtxRetain(&made->context, made->device),
+                    "cuDevicePrimaryCtxRetain")) {
     made->context = nullptr;
     return error;
   }

@@ -89,14 +89,13 @@ Error Executable::loadKernels() {
 }
 
 Error Executable::makePlan(const LaunchValues &values, PlanData &plan) const {
-  if (Error error = evaluatePlan(*data, targetIndex, device->smCount(), values,
-                                 plan))
+  if (Error error =
+          evaluatePlan(*data, targetIndex, device->smCount(), values, plan))
     return error;
   for (const bf_step &step : plan.steps) {
     if (step.kind != BF_STEP_KERNEL || !step.cooperative)
       continue;
-    uint64_t ctas =
-        uint64_t(step.grid[0]) * step.grid[1] * step.grid[2];
+    uint64_t ctas = uint64_t(step.grid[0]) * step.grid[1] * step.grid[2];
     uint64_t resident =
         uint64_t(std::max(kernels[step.kernel_index]->residentCtas(), 0)) *
         static_cast<unsigned>(device->smCount());
@@ -118,9 +117,8 @@ Error Executable::launch(const PlanData &plan, const LaunchTensors &tensors,
   if (Error error = checkTensors(*data, tensors, device->ordinal(),
                                  plan.dims.data(), regions))
     return error;
-  if (Error error = checkWorkspaceAndOverlap(*data, workspace, workspaceBytes,
-                                             plan.info.workspace_bytes,
-                                             regions))
+  if (Error error = checkWorkspaceAndOverlap(
+          *data, workspace, workspaceBytes, plan.info.workspace_bytes, regions))
     return error;
   return enqueue(*device, kernels, plan, regions, stream);
 }
@@ -138,8 +136,8 @@ Error Executable::launch(const LaunchTensors &tensors, const double *params,
                          size_t numParams, void *workspace,
                          size_t workspaceBytes, CUstream stream) {
   LaunchRegions regions;
-  if (Error error = checkTensors(*data, tensors, device->ordinal(), nullptr,
-                                 regions))
+  if (Error error =
+          checkTensors(*data, tensors, device->ordinal(), nullptr, regions))
     return error;
   LaunchValues values{regions.dims, sizeOf(data->graph().dims()), params,
                       numParams};
@@ -150,20 +148,19 @@ Error Executable::launch(const LaunchTensors &tensors, const double *params,
   Slot &slot = takeSlot();
   Release release{slot};
   PlanData &plan = slot.plan;
-  bool same = slot.valid && numParams == plan.params.size() &&
-              std::equal(plan.dims.begin(), plan.dims.end(), regions.dims) &&
-              (numParams == 0 ||
-               (params &&
-                std::equal(params, params + numParams, plan.params.begin())));
+  bool same =
+      slot.valid && numParams == plan.params.size() &&
+      std::equal(plan.dims.begin(), plan.dims.end(), regions.dims) &&
+      (numParams == 0 ||
+       (params && std::equal(params, params + numParams, plan.params.begin())));
   if (!same) {
     slot.valid = false;
     if (Error error = makePlan(values, plan))
       return error;
     slot.valid = true;
   }
-  if (Error error = checkWorkspaceAndOverlap(*data, workspace, workspaceBytes,
-                                             plan.info.workspace_bytes,
-                                             regions))
+  if (Error error = checkWorkspaceAndOverlap(
+          *data, workspace, workspaceBytes, plan.info.workspace_bytes, regions))
     return error;
   return enqueue(*device, kernels, plan, regions, stream);
 }

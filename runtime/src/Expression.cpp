@@ -62,8 +62,9 @@ std::string backfuse::runtime::whyMalformed(const bundle::Expr &expr,
   for (unsigned i = 0; i < nodes.size(); ++i) {
     const bundle::ExprNode &node = *nodes.Get(i);
     if (node.op() > ExprOp::MAX)
-      return formatText("node %u of the expression has the unknown operation %u",
-                        i, static_cast<unsigned>(node.op()));
+      return formatText(
+          "node %u of the expression has the unknown operation %u", i,
+          static_cast<unsigned>(node.op()));
     if (const char *why = whyBadLeaf(node, graph))
       return formatText("node %u of the expression %s", i, why);
     unsigned taken = numOperands(node.op());

@@ -32,10 +32,10 @@ Error Kernel::find(std::shared_ptr<const Module> module,
   if (Error error = api.check(current.status(), "cuCtxPushCurrent"))
     return error;
   std::unique_ptr<Kernel> made(new Kernel);
-  if (Error error = api.check(
-          api.cuModuleGetFunction(&made->function, module->handle(),
-                                  kernel.name()->c_str()),
-          "cuModuleGetFunction", what))
+  if (Error error =
+          api.check(api.cuModuleGetFunction(&made->function, module->handle(),
+                                            kernel.name()->c_str()),
+                    "cuModuleGetFunction", what))
     return error;
   // Under lazy loading the code would otherwise come at the first launch.
   if (api.cuFuncLoad)
@@ -43,9 +43,8 @@ Error Kernel::find(std::shared_ptr<const Module> module,
             api.check(api.cuFuncLoad(made->function), "cuFuncLoad", what))
       return error;
   auto set = [&](CUfunction_attribute attribute, int value) {
-    return api.check(
-        api.cuFuncSetAttribute(made->function, attribute, value),
-        "cuFuncSetAttribute", what);
+    return api.check(api.cuFuncSetAttribute(made->function, attribute, value),
+                     "cuFuncSetAttribute", what);
   };
   if (Error error = set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                         static_cast<int>(kernel.smem_bytes())))
@@ -55,22 +54,21 @@ Error Kernel::find(std::shared_ptr<const Module> module,
             set(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))
       return error;
   int maxThreads = 0;
-  if (Error error = api.check(
-          api.cuFuncGetAttribute(&maxThreads,
-                                 CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-                                 made->function),
-          "cuFuncGetAttribute", what))
+  if (Error error =
+          api.check(api.cuFuncGetAttribute(
+                        &maxThreads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                        made->function),
+                    "cuFuncGetAttribute", what))
     return error;
   if (static_cast<unsigned>(maxThreads) < kernel.threads())
     return makeError(BF_ERROR_BUNDLE,
                      "%s is to run with %u threads, but its code allows %d",
                      what.c_str(), kernel.threads(), maxThreads);
-  if (Error error =
-          api.check(api.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                        &made->resident, made->function,
-                        static_cast<int>(kernel.threads()),
-                        kernel.smem_bytes()),
-                    "cuOccupancyMaxActiveBlocksPerMultiprocessor", what))
+  if (Error error = api.check(
+          api.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+              &made->resident, made->function,
+              static_cast<int>(kernel.threads()), kernel.smem_bytes()),
+          "cuOccupancyMaxActiveBlocksPerMultiprocessor", what))
     return error;
   made->owner = std::move(module);
   result = std::move(made);

@@ -50,11 +50,10 @@ uint64_t backfuse::runtime::nextLaunchTag() {
 
 static uintptr_t addressOf(const bf_buffer &buffer,
                            const LaunchRegions &regions) {
-  const Region &region = buffer.space == BF_SPACE_INPUT
-                             ? regions.inputs[buffer.index]
-                         : buffer.space == BF_SPACE_OUTPUT
-                             ? regions.outputs[buffer.index]
-                             : regions.workspace;
+  const Region &region =
+      buffer.space == BF_SPACE_INPUT    ? regions.inputs[buffer.index]
+      : buffer.space == BF_SPACE_OUTPUT ? regions.outputs[buffer.index]
+                                        : regions.workspace;
   return region.base + buffer.offset;
 }
 
@@ -124,8 +123,7 @@ struct ArgumentBlock {
 } // namespace
 
 static Error fillArguments(const DriverApi &api, const bf_step &step,
-                           const LaunchRegions &regions,
-                           ArgumentBlock &block) {
+                           const LaunchRegions &regions, ArgumentBlock &block) {
   uint64_t tag = 0;
   unsigned numMaps = 0;
   for (size_t i = step.num_args; i < BundleLimits::kernelArgs; ++i)

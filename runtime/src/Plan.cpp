@@ -38,18 +38,18 @@ void PlanData::reserve(const BundleData &bundle, uint32_t target) {
   params.reserve(sizeOf(bundle.graph().params()));
 }
 
-std::string
-backfuse::runtime::describeValues(const BundleData &bundle,
-                                  const LaunchValues &values) {
+std::string backfuse::runtime::describeValues(const BundleData &bundle,
+                                              const LaunchValues &values) {
   std::string text;
   for (size_t i = 0; i < values.numDims; ++i)
     text += formatText("%s%s=%lld", text.empty() ? "" : ", ",
                        bundle.graph().dims()->Get(unsigned(i))->c_str(),
                        static_cast<long long>(values.dims[i]));
   for (size_t i = 0; i < values.numParams; ++i)
-    text += formatText("%s%s=%g", text.empty() ? "" : ", ",
-                       bundle.graph().params()->Get(unsigned(i))->name()->c_str(),
-                       values.params[i]);
+    text +=
+        formatText("%s%s=%g", text.empty() ? "" : ", ",
+                   bundle.graph().params()->Get(unsigned(i))->name()->c_str(),
+                   values.params[i]);
   return text.empty() ? "no dimensions" : text;
 }
 
@@ -134,9 +134,8 @@ bool Evaluator::evaluateBuffer(const bundle::Buffer &buffer, bf_buffer &result,
                                uint64_t &room) {
   uint64_t bytes = workspaceBytes, offset = 0;
   if (buffer.space() != bundle::Space::Workspace) {
-    const auto *list = buffer.space() == bundle::Space::Input
-                           ? graph.inputs()
-                           : graph.outputs();
+    const auto *list = buffer.space() == bundle::Space::Input ? graph.inputs()
+                                                              : graph.outputs();
     uint32_t value = list->Get(buffer.index())->value();
     if (!tensorBytes(*graph.values()->Get(value)->type(), context.dims, bytes))
       return fail("a tensor has more than 2^63 bytes");
@@ -172,9 +171,8 @@ bool Evaluator::evaluateMap(const bundle::TensorMap &map,
     if (!evaluateSize(*map.sizes()->Get(i), "map: size", result.sizes[i]))
       return false;
     if (result.sizes[i] < 1 || result.sizes[i] > maxMapSize)
-      return fail(
-          formatText("map: size %u is %llu, expected 1 to 2^32", i,
-                     static_cast<unsigned long long>(result.sizes[i])));
+      return fail(formatText("map: size %u is %llu, expected 1 to 2^32", i,
+                             static_cast<unsigned long long>(result.sizes[i])));
     uint64_t stride = elementBytes(map.type());
     if (i > 0) {
       if (!evaluateSize(*map.strides()->Get(i - 1), "map: stride", stride))
@@ -192,10 +190,10 @@ bool Evaluator::evaluateMap(const bundle::TensorMap &map,
     result.box[i] = map.box()->Get(i);
   }
   if (reach > room)
-    return fail(formatText(
-        "map: reaches %llu bytes into a buffer that has %llu there",
-        static_cast<unsigned long long>(reach),
-        static_cast<unsigned long long>(room)));
+    return fail(
+        formatText("map: reaches %llu bytes into a buffer that has %llu there",
+                   static_cast<unsigned long long>(reach),
+                   static_cast<unsigned long long>(room)));
   return true;
 }
 
@@ -316,11 +314,13 @@ bool Evaluator::evaluateSteps(const bundle::Target &target,
 static Error checkValues(const BundleData &bundle, const LaunchValues &values) {
   const bundle::Graph &graph = bundle.graph();
   if (values.numDims != sizeOf(graph.dims()))
-    return makeError(BF_ERROR_ARGUMENT, "%zu dimensions given, the graph has %u",
-                     values.numDims, sizeOf(graph.dims()));
+    return makeError(BF_ERROR_ARGUMENT,
+                     "%zu dimensions given, the graph has %u", values.numDims,
+                     sizeOf(graph.dims()));
   if (values.numParams != sizeOf(graph.params()))
-    return makeError(BF_ERROR_ARGUMENT, "%zu parameters given, the graph has %u",
-                     values.numParams, sizeOf(graph.params()));
+    return makeError(BF_ERROR_ARGUMENT,
+                     "%zu parameters given, the graph has %u", values.numParams,
+                     sizeOf(graph.params()));
   if ((values.numDims && !values.dims) || (values.numParams && !values.params))
     return makeError(BF_ERROR_ARGUMENT, "dimensions or parameters are null");
   for (size_t i = 0; i < values.numDims; ++i)
@@ -419,8 +419,9 @@ Error backfuse::runtime::evaluatePlan(const BundleData &bundle, uint32_t target,
   const bundle::Variant &variant = *chosen.variants()->Get(plan.info.variant);
   ExpressionContext context = contextOf(values, smCount);
   Evaluator evaluator(bundle, context);
-  bool good = evaluator.evaluateSteps(chosen, variant, plan) &&
-              evaluator.evaluateSize(*variant.bytes(), "bytes", plan.info.bytes);
+  bool good =
+      evaluator.evaluateSteps(chosen, variant, plan) &&
+      evaluator.evaluateSize(*variant.bytes(), "bytes", plan.info.bytes);
   for (unsigned i = 0; good && i < sizeOf(variant.work()); ++i) {
     const bundle::Work &work = *variant.work()->Get(i);
     uint64_t operations = 0;
@@ -428,10 +429,9 @@ Error backfuse::runtime::evaluatePlan(const BundleData &bundle, uint32_t target,
     plan.info.operations[static_cast<unsigned>(work.rate())] += operations;
   }
   if (!good)
-    return makeError(BF_ERROR_BUNDLE, "target %s, variant %u (%s), %s: %s",
-                     chosen.name()->c_str(), plan.info.variant,
-                     plan.info.variant_name,
-                     describeValues(bundle, values).c_str(),
-                     evaluator.text.c_str());
+    return makeError(
+        BF_ERROR_BUNDLE, "target %s, variant %u (%s), %s: %s",
+        chosen.name()->c_str(), plan.info.variant, plan.info.variant_name,
+        describeValues(bundle, values).c_str(), evaluator.text.c_str());
   return {};
 }

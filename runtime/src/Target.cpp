@@ -53,7 +53,9 @@ Error backfuse::runtime::chooseTarget(const BundleData &bundle, int major,
     if (!runsOn(arch, major, minor))
       continue;
     // The exact architecture first, then the newest family, then plain code.
-    int rank = (arch.suffix == 'a' ? 200 : arch.suffix == 'f' ? 100 : 0) +
+    int rank = (arch.suffix == 'a'   ? 200
+                : arch.suffix == 'f' ? 100
+                                     : 0) +
                arch.minor;
     if (rank > best) {
       best = rank;
@@ -65,7 +67,6 @@ Error backfuse::runtime::chooseTarget(const BundleData &bundle, int major,
   return makeError(BF_ERROR_NO_TARGET,
                    "the bundle holds no code for this device\n  device: %s, "
                    "compute capability %d.%d\nthe bundle of %s holds:%s",
-                   device.c_str(), major, minor,
-                   bundle.graph().name()->c_str(),
+                   device.c_str(), major, minor, bundle.graph().name()->c_str(),
                    count ? table.c_str() : "\n  nothing");
 }

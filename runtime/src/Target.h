@@ -9,8 +9,8 @@
 
 namespace backfuse::runtime {
 
-/// A target's name taken apart: "sm_90a" is {9, 0, 'a'}, "sm_100f" {10, 0, 'f'},
-/// "sm_90" {9, 0, 0}.
+/// A target's name taken apart: "sm_90a" is {9, 0, 'a'}, "sm_100f" {10, 0,
+/// 'f'}, "sm_90" {9, 0, 0}.
 struct TargetArch {
   int major = 0, minor = 0;
   char suffix = 0;

@@ -38,18 +38,18 @@ static bool matches(DLDataType found, DType expected) {
 }
 
 static std::string describe(DLDataType type) {
-  static const char *const names[] = {"int", "uint", "float", "handle",
+  static const char *const names[] = {"int",    "uint",    "float", "handle",
                                       "bfloat", "complex", "bool"};
-  std::string text = formatText(
-      "%s%u", type.code < 7 ? names[type.code] : "type", type.bits);
+  std::string text =
+      formatText("%s%u", type.code < 7 ? names[type.code] : "type", type.bits);
   return type.lanes == 1 ? text : text + formatText("x%u", type.lanes);
 }
 
 static std::string describeShape(const int64_t *shape, int32_t rank) {
   std::string text = "[";
   for (int32_t i = 0; i < rank; ++i)
-    text += formatText("%s%lld", i ? ", " : "",
-                       static_cast<long long>(shape[i]));
+    text +=
+        formatText("%s%lld", i ? ", " : "", static_cast<long long>(shape[i]));
   return text + "]";
 }
 
@@ -97,14 +97,14 @@ Error Checker::check(
                      role, wanted, role,
                      expected->Get(unsigned(count))->name()->c_str());
   if (count > wanted)
-    return makeError(BF_ERROR_ARGUMENT,
-                     "%zu %ss given, the graph has only %u", count, role,
-                     wanted);
+    return makeError(BF_ERROR_ARGUMENT, "%zu %ss given, the graph has only %u",
+                     count, role, wanted);
   for (unsigned i = 0; i < wanted; ++i) {
     const bundle::Argument &argument = *expected->Get(i);
     if (!tensors || !tensors[i])
-      return makeError(BF_ERROR_ARGUMENT, "%s %s is missing: its tensor is null",
-                       role, argument.name()->c_str());
+      return makeError(BF_ERROR_ARGUMENT,
+                       "%s %s is missing: its tensor is null", role,
+                       argument.name()->c_str());
     if (Error error = checkTensor(role, argument, *tensors[i], regions[i]))
       return error;
   }
@@ -116,8 +116,8 @@ Error Checker::checkShape(const char *where, const bundle::Argument &argument,
                           const DLTensor &tensor) {
   unsigned rank = sizeOf(type.extents());
   if (tensor.ndim != static_cast<int>(rank))
-    return makeError(BF_ERROR_ARGUMENT, "%s %s: expected rank %u, got %d", where,
-                     argument.name()->c_str(), rank, tensor.ndim);
+    return makeError(BF_ERROR_ARGUMENT, "%s %s: expected rank %u, got %d",
+                     where, argument.name()->c_str(), rank, tensor.ndim);
   if (rank && !tensor.shape)
     return makeError(BF_ERROR_ARGUMENT, "%s %s: its shape is null", where,
                      argument.name()->c_str());
@@ -165,7 +165,8 @@ Error Checker::checkStrides(const char *where, const DLTensor &tensor) {
                        "%s: expected compact row-major strides, got %s for "
                        "shape %s; other layouts are not supported yet: make it "
                        "contiguous",
-                       where, describeShape(tensor.strides, tensor.ndim).c_str(),
+                       where,
+                       describeShape(tensor.strides, tensor.ndim).c_str(),
                        describeShape(tensor.shape, tensor.ndim).c_str());
     expected *= tensor.shape[i];
   }
@@ -194,12 +195,11 @@ Error Checker::checkTensor(const char *role, const bundle::Argument &argument,
                               : static_cast<int>(tensor.device.device_type));
   uint64_t bytes = elementBytes(type.dtype());
   for (int i = 0; i < tensor.ndim; ++i)
-    if (__builtin_mul_overflow(
-            bytes, static_cast<uint64_t>(tensor.shape[i]), &bytes) ||
+    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(tensor.shape[i]),
+                               &bytes) ||
         bytes > INT64_MAX)
       return makeError(BF_ERROR_ARGUMENT, "%s %s: shape %s is too large", role,
-                       name,
-                       describeShape(tensor.shape, tensor.ndim).c_str());
+                       name, describeShape(tensor.shape, tensor.ndim).c_str());
   region = {};
   // A tensor without elements is never touched.
   if (bytes == 0)

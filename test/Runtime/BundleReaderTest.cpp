@@ -211,8 +211,8 @@ TEST(BundleReader, ChangedBytesUnderARightChecksumNeverMisbehave) {
 }
 
 TEST(BundleReader, ReadsFilesAndNamesThemInErrors) {
-  std::string path = testing::TempDir() + "reader-test-" +
-                     std::to_string(getpid()) + ".bfb";
+  std::string path =
+      testing::TempDir() + "reader-test-" + std::to_string(getpid()) + ".bfb";
   std::vector<uint8_t> file = pack(makeRowsBundle());
   auto write = [&](size_t numBytes) {
     std::ofstream(path, std::ios::binary)

@@ -150,8 +150,7 @@ static const Rule rules[] = {
      "op 0 (Mul): operand 0 is value 5, which has no definition before"},
     {"OpSelf", [](BundleT &b) { graph(b).ops[0]->operands = {4, 4}; },
      "op 0 (Mul): operand 0 is value 4, which has no definition before"},
-    {"OperandIndex",
-     [](BundleT &b) { graph(b).ops[0]->operands = {0, 1000}; },
+    {"OperandIndex", [](BundleT &b) { graph(b).ops[0]->operands = {0, 1000}; },
      "op 0 (Mul): operand 1 is value 1000"},
     {"OperandCount", [](BundleT &b) { graph(b).ops[0]->operands = {0}; },
      "op 0 (Mul): has 1 operands, expected 2"},
@@ -218,8 +217,7 @@ static const Rule rules[] = {
     {"KernelSmem",
      [](BundleT &b) { target(b).kernels[0]->smem_bytes = 1u << 30; },
      "bytes of dynamic shared memory"},
-    {"Guard",
-     [](BundleT &b) { variant(b).guard = expr({op(ExprOp::Not)}); },
+    {"Guard", [](BundleT &b) { variant(b).guard = expr({op(ExprOp::Not)}); },
      "variant 0: guard: node 0 of the expression takes 1 values"},
     {"WorkspaceDim",
      [](BundleT &b) { variant(b).workspace_bytes = expr({dim(5)}); },
@@ -246,9 +244,7 @@ static const Rule rules[] = {
      [](BundleT &b) { fill(b).buffer = buffer(bundle::Space::Workspace, 1); },
      "step 0: buffer 1 of 1 in space Workspace"},
     {"BufferSpace",
-     [](BundleT &b) {
-       fill(b).buffer->space = static_cast<bundle::Space>(3);
-     },
+     [](BundleT &b) { fill(b).buffer->space = static_cast<bundle::Space>(3); },
      "step 0: unknown memory space 3"},
     {"ArgKind",
      [](BundleT &b) {
@@ -313,8 +309,7 @@ static const Rule rules[] = {
        variant(b).work[0]->rate = static_cast<bundle::Rate>(4);
      },
      "variant 0: unknown rate 4"},
-    {"Refusal",
-     [](BundleT &b) { b.refusals[0]->condition = expr({dim(9)}); },
+    {"Refusal", [](BundleT &b) { b.refusals[0]->condition = expr({dim(9)}); },
      "refusal 0: condition: node 0"},
 };
 

@@ -1,7 +1,7 @@
 //===- ExpressionTest.cpp - Integer expressions of a launch plan ----------===//
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "TestBundle.h"
 #include "runtime/src/Expression.h"
+#include "TestBundle.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -39,8 +39,7 @@ Result run(std::initializer_list<Node> nodes) {
   const double params[] = {1, 0.5};
   Result result;
   const char *why = "";
-  result.good =
-      evaluate(built.get(), {dims, params, 132}, result.value, why);
+  result.good = evaluate(built.get(), {dims, params, 132}, result.value, why);
   result.why = why;
   return result;
 }
@@ -98,21 +97,23 @@ TEST(Expression, DivisionsOfAllSigns) {
 }
 
 TEST(Expression, SelectTakesConditionThenBoth) {
-  EXPECT_EQ(run({constant(1), constant(10), constant(20), op(ExprOp::Select)})
-                .value,
-            10);
-  EXPECT_EQ(run({constant(0), constant(10), constant(20), op(ExprOp::Select)})
-                .value,
-            20);
+  EXPECT_EQ(
+      run({constant(1), constant(10), constant(20), op(ExprOp::Select)}).value,
+      10);
+  EXPECT_EQ(
+      run({constant(0), constant(10), constant(20), op(ExprOp::Select)}).value,
+      20);
 }
 
 TEST(Expression, OverflowAndDivisionByZeroAreErrors) {
-  const Result overflows[] = {
-      binary(ExprOp::Add, maximum, 1), binary(ExprOp::Add, minimum, -1),
-      binary(ExprOp::Sub, minimum, 1), binary(ExprOp::Sub, 0, minimum),
-      binary(ExprOp::Mul, maximum, 2), binary(ExprOp::Mul, minimum, -1),
-      binary(ExprOp::FloorDiv, minimum, -1),
-      binary(ExprOp::CeilDiv, minimum, -1)};
+  const Result overflows[] = {binary(ExprOp::Add, maximum, 1),
+                              binary(ExprOp::Add, minimum, -1),
+                              binary(ExprOp::Sub, minimum, 1),
+                              binary(ExprOp::Sub, 0, minimum),
+                              binary(ExprOp::Mul, maximum, 2),
+                              binary(ExprOp::Mul, minimum, -1),
+                              binary(ExprOp::FloorDiv, minimum, -1),
+                              binary(ExprOp::CeilDiv, minimum, -1)};
   for (const Result &result : overflows) {
     EXPECT_FALSE(result.good);
     EXPECT_EQ(result.why, "64-bit overflow");

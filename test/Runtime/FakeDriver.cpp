@@ -109,8 +109,8 @@ static CUresult moduleGetFunction(CUfunction *function, CUmodule,
   auto found = driver->kernels.find(name);
   if (found == driver->kernels.end())
     return CUDA_ERROR_NOT_FOUND;
-  *function = reinterpret_cast<CUfunction>(
-      const_cast<std::string *>(&found->first));
+  *function =
+      reinterpret_cast<CUfunction>(const_cast<std::string *>(&found->first));
   return CUDA_SUCCESS;
 }
 
@@ -248,12 +248,12 @@ FakeDriver::FakeDriver() {
   api.cuFuncSetAttribute = funcSetAttribute;
   api.cuFuncLoad = [](CUfunction) { return called("cuFuncLoad"); };
   api.cuFuncGetParamInfo = funcGetParamInfo;
-  api.cuOccupancyMaxActiveBlocksPerMultiprocessor =
-      [](int *blocks, CUfunction, int, size_t) {
-        CALLED(cuOccupancyMaxActiveBlocksPerMultiprocessor);
-        *blocks = 1;
-        return CUDA_SUCCESS;
-      };
+  api.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int *blocks, CUfunction,
+                                                       int, size_t) {
+    CALLED(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+    *blocks = 1;
+    return CUDA_SUCCESS;
+  };
   api.cuTensorMapEncodeTiled = tensorMapEncode;
   api.cuMemsetD8Async = memsetD8Async;
   api.cuLaunchKernelEx = launchKernelEx;

@@ -132,8 +132,7 @@ TEST_F(Launch, EnqueuesEveryStepInOrder) {
   ASSERT_EQ(sums.attributes.size(), 1u);
   EXPECT_EQ(sums.attributes[0].id,
             CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
-  EXPECT_EQ(
-      sums.attributes[0].value.programmaticStreamSerializationAllowed, 1);
+  EXPECT_EQ(sums.attributes[0].value.programmaticStreamSerializationAllowed, 1);
 }
 
 TEST_F(Launch, EncodesTensorMapsForTheTensorsAtHand) {
@@ -220,12 +219,18 @@ TEST_F(Launch, PreparationLoadsEverything) {
 
 TEST_F(Launch, ObjectsGoInAnyOrder) {
   Plan plan = Plan::create(executable, {{4, 8}, args.params});
-  { Executable gone = std::move(executable); }
-  { Bundle gone = std::move(bundle); }
+  {
+    Executable gone = std::move(executable);
+  }
+  {
+    Bundle gone = std::move(bundle);
+  }
   plan.launch(args.stream, args.inputs, args.outputs, args.workspace,
               args.workspaceBytes);
   EXPECT_EQ(driver.modules, 1);
-  { Plan gone = std::move(plan); }
+  {
+    Plan gone = std::move(plan);
+  }
   EXPECT_EQ(driver.modules, 0);
   EXPECT_EQ(driver.contexts, 0);
 }
@@ -267,11 +272,13 @@ TEST_F(Launch, ManyThreadsLaunchAtOnce) {
       // Each thread has dimensions of its own, so that plans are evaluated
       // again and again.
       int64_t size = 1 + t % 5;
-      FakeTensor x(0x10000, bf16, {size, 8, 64}), y(0x30000, bf16, {size, 8, 64});
+      FakeTensor x(0x10000, bf16, {size, 8, 64}),
+          y(0x30000, bf16, {size, 8, 64});
       FakeTensor unused(0x20000, f32, {8}), s(0x40000, bf16, {64});
       for (int i = 0; i < perThread; ++i)
         executable.launch(args.stream, {&x.view, &unused.view},
-                          {&y.view, &s.view}, args.params, args.workspace, 4096);
+                          {&y.view, &s.view}, args.params, args.workspace,
+                          4096);
     });
   for (std::thread &thread : threads)
     thread.join();
@@ -496,8 +503,9 @@ TEST(Prepare, CodeThatDoesNotFitIsNamed) {
   FakeDriver driver;
   driver.failures["cuModuleLoadDataEx"] = CUDA_ERROR_NO_BINARY_FOR_GPU;
   std::string text = prepareError(makeRowsBundle(), BF_ERROR_CUDA);
-  EXPECT_NE(text.find("cuModuleLoadDataEx failed: CUDA_ERROR_NO_BINARY_FOR_GPU"),
-            std::string::npos);
+  EXPECT_NE(
+      text.find("cuModuleLoadDataEx failed: CUDA_ERROR_NO_BINARY_FOR_GPU"),
+      std::string::npos);
   EXPECT_NE(text.find("module 0 is for sm_90a, device is sm_90"),
             std::string::npos)
       << text;
@@ -544,8 +552,9 @@ TEST(Prepare, SetsAttributesAndPassesThemOn) {
     Plan::create(executable, {{1, 33}, {1, 0}});
     FAIL();
   } catch (const Error &error) {
-    EXPECT_NE(std::string(error.what()).find("not a multiple of the cluster's "
-                                             "16"),
+    EXPECT_NE(std::string(error.what())
+                  .find("not a multiple of the cluster's "
+                        "16"),
               std::string::npos);
   }
   try {

@@ -69,9 +69,9 @@ TEST(Plan, EvaluatesStepsAndArguments) {
   EXPECT_EQ(rows.args[4].kind, BF_ARG_LAUNCH_TAG);
   EXPECT_TRUE(sums.dependent);
   EXPECT_THROW(plan.step(3), Error);
-  EXPECT_EQ(bf_plan_launch(plan.get(), nullptr, nullptr, 0, nullptr, 0, nullptr,
-                           0),
-            BF_ERROR_ARGUMENT);
+  EXPECT_EQ(
+      bf_plan_launch(plan.get(), nullptr, nullptr, 0, nullptr, 0, nullptr, 0),
+      BF_ERROR_ARGUMENT);
   EXPECT_STREQ(bf_last_error(), "the plan was made without a device: it cannot "
                                 "be launched");
 }
@@ -160,15 +160,15 @@ TEST(Plan, TensorMapsKeepTheDriversRules) {
     change(map(source));
     return planError(source, 3, 5);
   };
-  EXPECT_TRUE(contains(
-      error([](bundle::TensorMapT &m) { m.strides[0] = expr(120); }),
-      "map: stride 1 is 120, expected a multiple of 16"));
-  EXPECT_TRUE(contains(
-      error([](bundle::TensorMapT &m) { m.sizes[0] = expr(0); }),
-      "map: size 0 is 0, expected 1 to 2^32"));
-  EXPECT_TRUE(contains(
-      error([](bundle::TensorMapT &m) { m.buffer->offset = expr(8); }),
-      "map: its offset is not a multiple of 16"));
+  EXPECT_TRUE(
+      contains(error([](bundle::TensorMapT &m) { m.strides[0] = expr(120); }),
+               "map: stride 1 is 120, expected a multiple of 16"));
+  EXPECT_TRUE(
+      contains(error([](bundle::TensorMapT &m) { m.sizes[0] = expr(0); }),
+               "map: size 0 is 0, expected 1 to 2^32"));
+  EXPECT_TRUE(
+      contains(error([](bundle::TensorMapT &m) { m.buffer->offset = expr(8); }),
+               "map: its offset is not a multiple of 16"));
   EXPECT_TRUE(contains(error([](bundle::TensorMapT &m) {
                          m.sizes[1] = expr(int64_t(1) << 32);
                          m.strides[0] = expr((int64_t(1) << 40) - 16);

@@ -1,7 +1,7 @@
 //===- TargetTest.cpp - Which code a device runs --------------------------===//
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "TestBundle.h"
 #include "runtime/src/Target.h"
+#include "TestBundle.h"
 
 #include <gtest/gtest.h>
 

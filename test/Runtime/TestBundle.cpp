@@ -123,9 +123,7 @@ Node backfuse::test::constant(int64_t value) {
   return Node(ExprOp::Const, value);
 }
 Node backfuse::test::dim(int64_t index) { return Node(ExprOp::Dim, index); }
-Node backfuse::test::param(int64_t index) {
-  return Node(ExprOp::Param, index);
-}
+Node backfuse::test::param(int64_t index) { return Node(ExprOp::Param, index); }
 Node backfuse::test::op(ExprOp kind) { return Node(kind, 0); }
 
 std::unique_ptr<bundle::ExprT>
@@ -171,9 +169,8 @@ static std::unique_ptr<bundle::ArgumentT> argument(const char *name,
   return result;
 }
 
-static std::unique_ptr<bundle::OpT> graphOp(OpKind kind,
-                                            std::vector<uint32_t> operands,
-                                            uint32_t result) {
+static std::unique_ptr<bundle::OpT>
+graphOp(OpKind kind, std::vector<uint32_t> operands, uint32_t result) {
   auto op = std::make_unique<bundle::OpT>();
   op->kind = kind;
   op->operands = std::move(operands);
@@ -253,9 +250,8 @@ static std::unique_ptr<bundle::StepT> rowsStep(bool square) {
   launch.args.push_back(integerArg(bundle::ArgKind::Int32, numRows()));
   launch.args.push_back(integerArg(bundle::ArgKind::Int32, expr({param(0)})));
   launch.args.push_back(arg(bundle::ArgKind::LaunchTag));
-  launch.args.push_back(
-      square ? pointerArg(bundle::Space::Workspace, 0)
-             : integerArg(bundle::ArgKind::Int64, expr(0)));
+  launch.args.push_back(square ? pointerArg(bundle::Space::Workspace, 0)
+                               : integerArg(bundle::ArgKind::Int64, expr(0)));
   auto step = std::make_unique<bundle::StepT>();
   step->body.Set(std::move(launch));
   return step;
@@ -291,7 +287,8 @@ static std::unique_ptr<bundle::StepT> zeroStep() {
 static std::unique_ptr<bundle::VariantT> makeVariant(bool square) {
   auto variant = std::make_unique<bundle::VariantT>();
   variant->name = square ? "square=true" : "square=false";
-  variant->guard = square ? expr({param(0)}) : expr({param(0), op(ExprOp::Not)});
+  variant->guard =
+      square ? expr({param(0)}) : expr({param(0), op(ExprOp::Not)});
   variant->workspace_bytes = square ? tagBytes() : expr(0);
   if (square)
     variant->steps.push_back(zeroStep());
@@ -302,8 +299,8 @@ static std::unique_ptr<bundle::VariantT> makeVariant(bool square) {
                          op(ExprOp::Mul), constant(128), op(ExprOp::Add)});
   auto work = std::make_unique<bundle::WorkT>();
   work->rate = bundle::Rate::F32;
-  work->operations = expr({dim(0), dim(1), op(ExprOp::Mul), constant(128),
-                           op(ExprOp::Mul)});
+  work->operations =
+      expr({dim(0), dim(1), op(ExprOp::Mul), constant(128), op(ExprOp::Mul)});
   variant->work.push_back(std::move(work));
   return variant;
 }
@@ -330,8 +327,8 @@ bundle::BundleT backfuse::test::makeRowsBundle() {
   target->variants.push_back(makeVariant(false));
   result.targets.push_back(std::move(target));
   auto refusal = std::make_unique<bundle::RefusalT>();
-  refusal->condition = expr({constant(1 << 20), dim(0), dim(1), op(ExprOp::Mul),
-                             op(ExprOp::Lt)});
+  refusal->condition = expr(
+      {constant(1 << 20), dim(0), dim(1), op(ExprOp::Mul), op(ExprOp::Lt)});
   refusal->reason = "more than 2^20 rows";
   result.refusals.push_back(std::move(refusal));
   result.provenance = std::make_unique<bundle::ProvenanceT>();

@@ -81,7 +81,8 @@ void Workload::matchTensors(const char *name,
       fail(std::string("names no ") + argument.name +
            ", which the bundle has among its " + name);
     const json &tensor = tensors[argument.name];
-    const json &dtype = member(tensor, "dtype", std::string(argument.name) + " ");
+    const json &dtype =
+        member(tensor, "dtype", std::string(argument.name) + " ");
     auto known = dtypes.find(dtype.is_string() ? dtype.get<std::string>() : "");
     if (known == dtypes.end() || known->second != argument.dtype)
       fail(std::string(argument.name) + " has dtype " + dtype.dump() +

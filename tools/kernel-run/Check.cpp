@@ -37,9 +37,8 @@ private:
   }
   bool passes(const Comparison &comparison) const {
     return comparison.nonFinite == 0 &&
-           (request.tolerance
-                ? comparison.matched() >= request.tolerance->match
-                : comparison.mismatches == 0);
+           (request.tolerance ? comparison.matched() >= request.tolerance->match
+                              : comparison.mismatches == 0);
   }
 
   const bundle::Bundle &bundle;
@@ -50,8 +49,8 @@ private:
 };
 } // namespace
 
-OutputCheck &Checker::add(size_t output, const char *against,
-                          const char *limit, const Comparison &comparison) {
+OutputCheck &Checker::add(size_t output, const char *against, const char *limit,
+                          const Comparison &comparison) {
   OutputCheck check;
   check.output = name(output);
   check.against = against;
@@ -160,18 +159,15 @@ void Checker::checkExact(const Evaluation *eagerEvaluation) {
     if (check.passed || !eagerEvaluation)
       continue;
     check.skipped = !passes(reference::compareTolerance(
-        eagerEvaluation->outputs[i], expected, tolerance.atol,
-        tolerance.rtol));
+        eagerEvaluation->outputs[i], expected, tolerance.atol, tolerance.rtol));
     check.passed = check.skipped;
   }
 }
 
-std::vector<OutputCheck>
-backfuse::run::checkOutputs(const Bundle &bundle,
-                            const reference::Problem &problem,
-                            const std::vector<Tensor> &outputs,
-                            const std::optional<PlanSummary> &plan,
-                            const CheckRequest &request) {
+std::vector<OutputCheck> backfuse::run::checkOutputs(
+    const Bundle &bundle, const reference::Problem &problem,
+    const std::vector<Tensor> &outputs, const std::optional<PlanSummary> &plan,
+    const CheckRequest &request) {
   Checker checker(bundle, problem, outputs, request);
   switch (request.kind) {
   case CheckKind::None:

@@ -1,10 +1,10 @@
 //===- CudaDevice.cpp - A GPU ---------------------------------------------===//
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Besides running, it measures. The protocol: the L2 cache is flushed by filling
-// a buffer of twice its size; a spin kernel then holds the stream while the CPU
-// enqueues the run, so that no launch gap is measured; events stand around the
-// run. A run whose enqueueing outlasted the spin is thrown away.
+// Besides running, it measures. The protocol: the L2 cache is flushed by
+// filling a buffer of twice its size; a spin kernel then holds the stream while
+// the CPU enqueues the run, so that no launch gap is measured; events stand
+// around the run. A run whose enqueueing outlasted the spin is thrown away.
 //===----------------------------------------------------------------------===//
 #include "CudaDriver.h"
 #include "Device.h"
@@ -180,23 +180,23 @@ nlohmann::json CudaDevice::describe() const {
   size_t memory = 0;
   CU(driver, cuDriverGetVersion, &version);
   CU(driver, cuDeviceTotalMem, &memory, device);
-  return {{"kind", "cuda"},
-          {"ordinal", ordinal},
-          {"name", deviceName},
-          {"compute_capability",
+  return {
+      {"kind", "cuda"},
+      {"ordinal", ordinal},
+      {"name", deviceName},
+      {"compute_capability",
+       std::to_string(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)) +
+           "." +
            std::to_string(
-               attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)) +
-               "." +
-               std::to_string(
-                   attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR))},
-          {"sm_count", attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)},
-          {"l2_bytes", attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)},
-          {"memory_bytes", memory},
-          {"sm_clock_mhz", attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1e3},
-          {"memory_clock_mhz",
-           attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) / 1e3},
-          {"driver_cuda_version", std::to_string(version / 1000) + "." +
-                                      std::to_string(version % 1000 / 10)}};
+               attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR))},
+      {"sm_count", attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)},
+      {"l2_bytes", attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)},
+      {"memory_bytes", memory},
+      {"sm_clock_mhz", attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1e3},
+      {"memory_clock_mhz",
+       attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) / 1e3},
+      {"driver_cuda_version", std::to_string(version / 1000) + "." +
+                                  std::to_string(version % 1000 / 10)}};
 }
 
 static DLDataType dlType(bf_dtype dtype) {
@@ -219,8 +219,8 @@ DeviceTensor CudaDevice::makeTensor(const bf_argument &argument,
                                     const Values &values, size_t extraBytes) {
   DeviceTensor tensor;
   tensor.shape = Signature::shape(argument, values.dims);
-  tensor.numBytes = static_cast<size_t>(reference::bytesPerElement(
-      static_cast<bundle::DType>(argument.dtype)));
+  tensor.numBytes = static_cast<size_t>(
+      reference::bytesPerElement(static_cast<bundle::DType>(argument.dtype)));
   for (int64_t extent : tensor.shape)
     tensor.numBytes *= static_cast<size_t>(extent);
   tensor.memory = DeviceMemory(driver, tensor.numBytes + extraBytes);
@@ -251,8 +251,7 @@ void CudaDevice::upload(const DeviceTensor &tensor,
   CU(driver, cuStreamSynchronize, stream);
 }
 
-void CudaDevice::load(const reference::Problem &problem,
-                      const Values &values) {
+void CudaDevice::load(const reference::Problem &problem, const Values &values) {
   CU(driver, cuCtxSetCurrent, context);
   // What is no longer needed goes first: large problems fit once.
   inputs.clear();

@@ -26,8 +26,8 @@ PlanSummary backfuse::run::summarise(const Plan &plan) {
 }
 
 #if !BACKFUSE_HAVE_EMULATOR
-std::unique_ptr<Device>
-backfuse::run::makeEmulatorDevice(const Bundle &, const std::string &) {
+std::unique_ptr<Device> backfuse::run::makeEmulatorDevice(const Bundle &,
+                                                          const std::string &) {
   throw Failure("device emulator is not built into this kernel-run (configure "
                 "with -DBACKFUSE_BUILD_EMULATOR=ON)");
 }

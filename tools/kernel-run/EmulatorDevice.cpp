@@ -1,6 +1,5 @@
 //===- EmulatorDevice.cpp - The PTX machine as a device -------------------===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Executes the PTX of a bundle step by step, as the plan says.
 //===----------------------------------------------------------------------===//
@@ -239,14 +238,6 @@ void EmulatorDevice::run() {
   uint32_t numSteps = loadedPlan->info().num_steps;
   for (uint32_t i = 0; i < numSteps; ++i)
     runStep(loadedPlan->step(i));
-  for (const Buffer &output : outputs) {
-    uint64_t unwritten =
-        machine.firstUnwritten(output.address, output.numBytes);
-    if (unwritten < output.numBytes)
-      throw Failure("output " + output.name + ": byte " +
-                    std::to_string(unwritten) + " of " +
-                    std::to_string(output.numBytes) + " was not written");
-  }
 }
 
 void EmulatorDevice::read(size_t output, uint64_t firstByte, uint64_t numBytes,

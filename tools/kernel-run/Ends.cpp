@@ -21,8 +21,7 @@ static std::vector<std::string> tokenDims(const Signature &signature) {
   for (const bf_argument &input : signature.inputs) {
     std::vector<std::string> run;
     for (int32_t i = 0; i < input.rank && input.extents[i].dim >= 0; ++i)
-      run.push_back(
-          signature.dims[static_cast<size_t>(input.extents[i].dim)]);
+      run.push_back(signature.dims[static_cast<size_t>(input.extents[i].dim)]);
     if (run.size() > longest.size())
       longest = run;
   }
@@ -59,8 +58,8 @@ std::vector<int64_t> EndsCheck::windows(int64_t rows) const {
       for (int64_t unit : {perRow, bytes})
         for (int shift : {31, 32})
           if (unit > 0 && (int64_t(1) << shift) / unit < last)
-            firsts.insert(std::max<int64_t>(
-                0, (int64_t(1) << shift) / unit - rows / 2));
+            firsts.insert(
+                std::max<int64_t>(0, (int64_t(1) << shift) / unit - rows / 2));
     }
   return {firsts.begin(), firsts.end()};
 }

@@ -27,9 +27,7 @@ struct Header {
 
 /// The text of a header: a Python dictionary, matched field by field.
 static Header parseHeader(const std::string &path, const std::string &text) {
-  auto bad = [&](const std::string &why) {
-    return Failure(path + ": " + why);
-  };
+  auto bad = [&](const std::string &why) { return Failure(path + ": " + why); };
   std::smatch match;
   Header header;
   if (!std::regex_search(text, match, std::regex("'descr' *: *'([^']*)'")))
@@ -109,16 +107,15 @@ static const char *expectedDescr(DType dtype) {
   return "?";
 }
 
-reference::Tensor backfuse::run::readNpy(const std::string &path,
-                                         DType dtype) {
+reference::Tensor backfuse::run::readNpy(const std::string &path, DType dtype) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file)
     throw Failure(path + ": " + std::strerror(errno));
   auto fileBytes = static_cast<uint64_t>(file.tellg());
   file.seekg(0);
   Header header = readHeader(path, file);
-  bool rounds = (dtype == DType::BF16 || dtype == DType::F16) &&
-                header.descr == "<f4";
+  bool rounds =
+      (dtype == DType::BF16 || dtype == DType::F16) && header.descr == "<f4";
   if (!rounds && !isStorageOf(header.descr, dtype))
     throw Failure(path + ": has elements of type '" + header.descr +
                   "', expected " + expectedDescr(dtype));
@@ -154,8 +151,8 @@ void backfuse::run::writeNpy(const std::string &path,
                              const reference::Tensor &tensor) {
   std::string descr = expectedDescr(tensor.dtype);
   descr = descr.substr(0, 3);
-  std::string text = "{'descr': '" + descr +
-                     "', 'fortran_order': False, 'shape': (";
+  std::string text =
+      "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (";
   for (int64_t extent : tensor.shape)
     text += std::to_string(extent) + ",";
   text += "), }";

@@ -34,8 +34,7 @@ static double parseNumber(const std::string &text, const std::string &what) {
   return value;
 }
 
-static void parseDims(const std::vector<std::string> &texts,
-                      Options &options) {
+static void parseDims(const std::vector<std::string> &texts, Options &options) {
   for (const std::string &text : texts) {
     auto [name, value] = splitPair(text, "--dims");
     if (value.find_first_not_of("0123456789") != std::string::npos ||
@@ -157,8 +156,10 @@ std::optional<int> backfuse::run::parseOptions(int argc, char **argv,
       ->transform(CLI::CheckedTransformer(inputKinds))
       ->type_name("KIND");
   std::map<std::string, CheckKind> checkKinds = {
-      {"none", CheckKind::None},         {"eager", CheckKind::Eager},
-      {"exact", CheckKind::Exact},       {"declared", CheckKind::Declared},
+      {"none", CheckKind::None},
+      {"eager", CheckKind::Eager},
+      {"exact", CheckKind::Exact},
+      {"declared", CheckKind::Declared},
       {"both", CheckKind::Both}};
   CheckKind check = CheckKind::None;
   CLI::Option *checkOption =

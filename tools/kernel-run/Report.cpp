@@ -76,11 +76,10 @@ static void printTiming(const CaseResult &result) {
   std::printf("      median %.2f us, mean %.2f, %.2f to %.2f; ",
               timing.medianUs, timing.meanUs, timing.minUs, timing.maxUs);
   if (result.floor)
-    std::printf("floor %.2f (bytes %.2f, operations %.2f), %.2f times it; ",
-                result.floor->us(), result.floor->bytesUs,
-                result.floor->operationsUs,
-                result.floor->us() > 0 ? timing.medianUs / result.floor->us()
-                                       : NAN);
+    std::printf(
+        "floor %.2f (bytes %.2f, operations %.2f), %.2f times it; ",
+        result.floor->us(), result.floor->bytesUs, result.floor->operationsUs,
+        result.floor->us() > 0 ? timing.medianUs / result.floor->us() : NAN);
   std::printf("CPU %.2f us prepared, %.2f unprepared; %.0f MHz\n",
               timing.cpuPlanUs, timing.cpuLaunchUs, timing.smMhz);
 }
@@ -93,7 +92,7 @@ void Report::printRow(const CaseResult &result) const {
   for (const bf_argument &output : signature.outputs)
     std::printf("  %*s", columnWidth(output),
                 matchedText(result, output.name).c_str());
-  const char *verdict = !result.passed()         ? "FAIL"
+  const char *verdict = !result.passed()        ? "FAIL"
                         : result.checks.empty() ? "ran"
                                                 : "ok";
   if (result.timing)

@@ -151,9 +151,8 @@ reference::Problem Session::makeProblem(const Case &source) const {
   for (size_t i = 0; i < signature.inputs.size(); ++i) {
     auto file = options.inputFiles.find(signature.inputs[i].name);
     if (file != options.inputFiles.end())
-      problem.inputs[i] =
-          readNpy(file->second,
-                  static_cast<bundle::DType>(signature.inputs[i].dtype));
+      problem.inputs[i] = readNpy(
+          file->second, static_cast<bundle::DType>(signature.inputs[i].dtype));
   }
   return problem;
 }
@@ -171,8 +170,7 @@ void Session::describePlan(CaseResult &result) const {
   for (uint32_t i = 0; i < count; ++i) {
     bf_product_info product = bundle.product(target, variant, i);
     result.routes.push_back("of op " + std::to_string(product.op) + ": " +
-                            product.route +
-                            (*product.location ? " at " : "") +
+                            product.route + (*product.location ? " at " : "") +
                             product.location);
   }
 }
@@ -202,9 +200,8 @@ void Session::download(std::vector<reference::Tensor> &outputs,
   outputs.resize(signature.outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const bf_argument &output = signature.outputs[i];
-    outputs[i] =
-        reference::Tensor(static_cast<bundle::DType>(output.dtype),
-                          Signature::shape(output, values.dims));
+    outputs[i] = reference::Tensor(static_cast<bundle::DType>(output.dtype),
+                                   Signature::shape(output, values.dims));
     device->read(i, 0, outputs[i].bytes.size(), outputs[i].bytes.data());
   }
 }
@@ -246,8 +243,7 @@ void Session::runLoaded(const reference::Problem &problem, CaseResult &result) {
   CheckRequest request = requestFor(result.problem);
   if (request.kind != CheckKind::None)
     progress("checking");
-  result.checks =
-      checkOutputs(bundle, problem, outputs, result.plan, request);
+  result.checks = checkOutputs(bundle, problem, outputs, result.plan, request);
   if (options.bench) {
     progress("measuring");
     measure(result);
@@ -285,18 +281,18 @@ CaseResult Session::runCase(const Case &source) {
 
 nlohmann::json Session::environment() const {
   bf_bundle_info info = bundle.info();
-  nlohmann::json result = {
-      {"bundle", options.bundle},
-      {"graph", info.graph},
-      {"compiler", info.compiler},
-      {"llvm", info.llvm},
-      {"ptxas", info.ptxas},
-      {"runtime", bf_version()},
-      {"device", device->describe()},
-      {"inputs",
-       options.inputs == reference::Inputs::Exact ? "exact" : "random"},
-      {"seed", options.seed},
-      {"repeat", options.repeat}};
+  nlohmann::json result = {{"bundle", options.bundle},
+                           {"graph", info.graph},
+                           {"compiler", info.compiler},
+                           {"llvm", info.llvm},
+                           {"ptxas", info.ptxas},
+                           {"runtime", bf_version()},
+                           {"device", device->describe()},
+                           {"inputs", options.inputs == reference::Inputs::Exact
+                                          ? "exact"
+                                          : "random"},
+                           {"seed", options.seed},
+                           {"repeat", options.repeat}};
   if (copyBytesPerSecond) {
     result["copy_bytes_per_second"] = copyBytesPerSecond;
     result["rates"] = {{"bf16", rateOf(options, BF_RATE_BF16)},

@@ -30,8 +30,7 @@ struct Signature {
                 const std::map<std::string, double> &params) const;
   /// Sets what the shape says about dimensions; a UsageError if it disagrees
   /// with the type or with what is known.
-  void inferDims(const bf_argument &argument,
-                 const std::vector<int64_t> &shape,
+  void inferDims(const bf_argument &argument, const std::vector<int64_t> &shape,
                  std::map<std::string, int64_t> &known) const;
   /// "tensor<B x S x 768 x bf16>"
   std::string typeText(const bf_argument &argument) const;

@@ -154,10 +154,9 @@ public:
   static Plan create(const Bundle &bundle, uint32_t target, uint32_t smCount,
                      const Values &values) {
     bf_plan *handle = nullptr;
-    check(bf_plan_create_for_target(bundle.get(), target, smCount,
-                                    values.dims.data(), values.dims.size(),
-                                    values.params.data(), values.params.size(),
-                                    &handle));
+    check(bf_plan_create_for_target(
+        bundle.get(), target, smCount, values.dims.data(), values.dims.size(),
+        values.params.data(), values.params.size(), &handle));
     return Plan(handle);
   }
 
