@@ -150,8 +150,10 @@ struct Comparison {
   int64_t elements = 0;
   int64_t mismatches = 0; // outside the tolerance, NaN and Inf among them
   int64_t nonFinite = 0;  // NaN or Inf where the expected value is finite
-  double maxError = 0;    // largest absolute error
-  int64_t worst = -1;     // its row-major index
+  /// The largest absolute error (of the mismatches, if there are any) and its
+  /// row-major index.
+  double maxError = 0;
+  int64_t worst = -1;
   double matched() const {
     return elements ? 1.0 - double(mismatches) / double(elements) : 1.0;
   }

@@ -5,6 +5,7 @@
 
 #include "Rounding.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -111,9 +112,13 @@ static Comparison compare(const Tensor &actual, int64_t expectedCount,
       error = HUGE_VAL;
     if (!std::isfinite(got) && std::isfinite(want))
       ++result.nonFinite;
-    if (!agrees(got, want, error, i))
-      ++result.mismatches;
-    if (error > result.maxError || result.worst < 0) {
+    bool mismatch = !agrees(got, want, error, i);
+    bool first = mismatch && result.mismatches == 0;
+    result.mismatches += mismatch;
+    // Once something disagrees, what agrees is of no interest.
+    if (result.mismatches > 0 && !mismatch)
+      continue;
+    if (first || error > result.maxError || result.worst < 0) {
       result.maxError = error;
       result.worst = i;
     }

@@ -17,6 +17,10 @@ TEST(Compare, ToleranceCountsElements) {
   EXPECT_EQ(comparison.elements, 4);
   EXPECT_EQ(comparison.mismatches, 1);
   EXPECT_EQ(comparison.matched(), 0.75);
+  // The worst of those that disagree; without them, the worst of all.
+  EXPECT_EQ(comparison.maxError, 0.2);
+  EXPECT_EQ(comparison.worst, 2);
+  comparison = compareTolerance(actual, expected, 1, 0.1);
   EXPECT_EQ(comparison.maxError, 9);
   EXPECT_EQ(comparison.worst, 1);
   EXPECT_EQ(compareTolerance(actual, valuesOf(expected), 0.1, 0.1).mismatches,
@@ -40,6 +44,7 @@ TEST(Compare, BitsAreStrict) {
   Tensor expected = makeTensor(DType::BF16, {3}, {0.0, 1, 2});
   Tensor actual = makeTensor(DType::BF16, {3}, {-0.0, 1, 2 + 0x1p-6});
   EXPECT_EQ(compareBits(actual, expected).mismatches, 2);
+  EXPECT_EQ(compareBits(actual, expected).worst, 2);
   EXPECT_EQ(compareBits(expected, expected).mismatches, 0);
   EXPECT_EQ(
       compareBits(expected, makeTensor(DType::F16, {3}, {0, 1, 2})).mismatches,
@@ -58,6 +63,7 @@ TEST(Compare, Bounds) {
   Tensor actual = makeTensor(DType::F32, {3}, {1.5, 2.5, 3});
   Comparison comparison = compareBounds(actual, expected, {0.5, 0.25, 0});
   EXPECT_EQ(comparison.mismatches, 1);
-  EXPECT_EQ(comparison.worst, 0);
+  EXPECT_EQ(comparison.worst, 1); // element 0 is as far off, but allowed to be
+  EXPECT_EQ(compareBounds(actual, expected, {0.5, 0.5, 0}).worst, 0);
   EXPECT_EQ(compareBounds(actual, expected, {0.5, 0.25}).mismatches, 3);
 }
