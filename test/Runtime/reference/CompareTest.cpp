@@ -18,7 +18,7 @@ TEST(Compare, ToleranceCountsElements) {
   EXPECT_EQ(comparison.mismatches, 1);
   EXPECT_EQ(comparison.matched(), 0.75);
   // The worst of those that disagree; without them, the worst of all.
-  EXPECT_EQ(comparison.maxError, 0.2);
+  EXPECT_FLOAT_EQ(float(comparison.maxError), 0.2f);
   EXPECT_EQ(comparison.worst, 2);
   comparison = compareTolerance(actual, expected, 1, 0.1);
   EXPECT_EQ(comparison.maxError, 9);
