@@ -222,8 +222,6 @@ static LogicalResult compileGraphModule(ModuleOp module,
   if (options.targets.empty())
     return reportError("--emit=" + kind + " needs --target; there are: " +
                        arch::listTargetNames());
-  if (!options.tuningFile.empty())
-    return reportError("--tuning is not built yet");
   if (options.why)
     for (auto graph : module.getOps<mlp::GraphOp>())
       if (FailureOr<std::string> report = describeFusion(graph);
@@ -233,7 +231,8 @@ static LogicalResult compileGraphModule(ModuleOp module,
     const arch::Target &target = *options.targets.front();
     if (failed(runPipeline(
             module,
-            [&](OpPassManager &pm) { buildCompilePipeline(pm, target); },
+            [&](OpPassManager &pm) { buildCompilePipeline(pm, target, options.tuningFile);
+            },
             options)))
       return failure();
     outputs.push_back({"module", printModule(module)});

@@ -46,7 +46,7 @@ backfuse::lowerGraph(ModuleOp module, const CompileOptions &options) {
     auto build = [&](OpPassManager &pm) {
       buildExpandPipeline(pm);
       buildFusePipeline(pm);
-      buildTilePipeline(pm, *target);
+      buildTilePipeline(pm, *target, options.tuningFile);
       buildMachinePipeline(pm, *target);
     };
     if (failed(runPipeline(*kernels.module, build, options)))

@@ -32,10 +32,11 @@ void backfuse::buildFusePipeline(OpPassManager &pm) {
   pm.addNestedPass<mlp::GraphOp>(createFuseIntoLaunchesPass());
 }
 
-void backfuse::buildTilePipeline(OpPassManager &pm,
-                                 const arch::Target &target) {
+void backfuse::buildTilePipeline(OpPassManager &pm, const arch::Target &target,
+                                 llvm::StringRef tuningFile) {
   SelectSchedulePassOptions schedule;
   schedule.target = target.name.str();
+  schedule.tuning = tuningFile.str();
   pm.addPass(createSelectSchedulePass(schedule));
   pm.addPass(createConvertMlpToTilePass());
   pm.addPass(createExpandElementaryFunctionsPass());
@@ -59,10 +60,11 @@ void backfuse::buildLlvmPipeline(OpPassManager &pm) {
 }
 
 void backfuse::buildCompilePipeline(OpPassManager &pm,
-                                    const arch::Target &target) {
+                                    const arch::Target &target,
+                                    llvm::StringRef tuningFile) {
   buildExpandPipeline(pm);
   buildFusePipeline(pm);
-  buildTilePipeline(pm, target);
+  buildTilePipeline(pm, target, tuningFile);
   buildMachinePipeline(pm, target);
   buildLlvmPipeline(pm);
 }

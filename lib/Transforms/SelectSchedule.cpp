@@ -13,6 +13,8 @@
 #include "dialects/Tile/IR/TileOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #define DEBUG_TYPE "backfuse-select-schedule"
 
@@ -96,7 +98,7 @@ static Choice chooseSplits(mlp::GraphOp graph, unsigned index,
   for (auto [i, fused] : llvm::enumerate(all)) {
     if (fused.getNumAccumulators() > 1)
       continue; // splits of several accumulators are not built
-    for (int64_t split : {2, 3, 4, 6, 8}) {
+    for (int64_t split : {2, 3, 4, 8}) {
       Choice other = best;
       other.splits[i] = split;
       other.microseconds = predict(graph, config, rates, tokens, other.splits);
@@ -111,7 +113,7 @@ static Choice chooseSplits(mlp::GraphOp graph, unsigned index,
 /// Token counts at which the choice is made; it holds from the one before.
 static SmallVector<int64_t> sampleTokens() {
   SmallVector<int64_t> samples;
-  for (int64_t tokens = 128; tokens <= 8192; tokens += 128)
+  for (int64_t tokens = 128; tokens <= 8192; tokens += tokens < 2048 ? 128 : 512)
     samples.push_back(tokens);
   for (double tokens = 8192 * 1.06; tokens < (1 << 18); tokens *= 1.06)
     samples.push_back(int64_t(tokens) / 128 * 128);
@@ -140,7 +142,7 @@ static SmallVector<Range> chooseRanges(mlp::GraphOp graph,
       Choice stay = ranges.back().choice;
       stay.microseconds = predict(graph, configs[stay.config], rates, tokens,
                                   stay.splits);
-      if (stay.microseconds <= 1.02 * best.microseconds)
+      if (stay.microseconds <= 1.03 * best.microseconds)
         best = stay;
     }
     if (!ranges.empty() && ranges.back().choice == best)
@@ -150,6 +152,68 @@ static SmallVector<Range> chooseRanges(mlp::GraphOp graph,
     from = tokens + 1;
   }
   ranges.back().to = -1;
+  return ranges;
+}
+
+//===----------------------------------------------------------------------===//
+// Tuning files
+//===----------------------------------------------------------------------===//
+
+/// Ranges from a file in place of the cost model's:
+///   {"ranges": [{"to": 513, "tile_n": 128, "splits": [1, 2]}, ...]}
+/// in ascending order, the last with "to": -1, splits for each fused op.
+static FailureOr<SmallVector<Range>>
+readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
+  auto fail = [&](const Twine &why) -> FailureOr<SmallVector<Range>> {
+    graph.emitError("tuning file '") << path << "': " << why.str();
+    return failure();
+  };
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> file =
+      llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return fail(file.getError().message());
+  llvm::Expected<llvm::json::Value> json =
+      llvm::json::parse((*file)->getBuffer());
+  if (!json)
+    return fail(llvm::toString(json.takeError()));
+  const llvm::json::Object *root = json->getAsObject();
+  const llvm::json::Array *list = root ? root->getArray("ranges") : nullptr;
+  if (!list || list->empty())
+    return fail("expects an object with a list 'ranges'");
+  unsigned numFused = 0;
+  graph.walk([&](mlp::FusedOp) { ++numFused; });
+  SmallVector<Range> ranges;
+  int64_t from = 1;
+  for (const llvm::json::Value &value : *list) {
+    const llvm::json::Object *entry = value.getAsObject();
+    std::optional<int64_t> to = entry ? entry->getInteger("to") : std::nullopt;
+    std::optional<int64_t> tileN =
+        entry ? entry->getInteger("tile_n") : std::nullopt;
+    const llvm::json::Array *splits =
+        entry ? entry->getArray("splits") : nullptr;
+    if (!to || !tileN || !splits)
+      return fail("a range expects 'to', 'tile_n' and 'splits'");
+    if (*to >= 0 ? *to <= from : &value != &list->back())
+      return fail("ranges do not ascend to one without end");
+    Range range{from, *to, {}};
+    const TileConfig *config = llvm::find_if(
+        configs, [&](const TileConfig &c) { return c.tileN == *tileN; });
+    if (config == configs.end())
+      return fail("no tile of " + Twine(*tileN) + " columns fits here");
+    range.choice.config = config - configs.begin();
+    for (const llvm::json::Value &split : *splits) {
+      std::optional<int64_t> count = split.getAsInteger();
+      if (!count || *count < 1)
+        return fail("'splits' expects positive integers");
+      range.choice.splits.push_back(*count);
+    }
+    if (range.choice.splits.size() != numFused)
+      return fail("'splits' expects " + Twine(numFused) + " integers");
+    ranges.push_back(range);
+    from = *to;
+  }
+  if (ranges.back().to != -1)
+    return fail("the last range expects 'to': -1");
   return ranges;
 }
 
@@ -188,7 +252,8 @@ static void apply(mlp::GraphOp graph, const TileConfig &config,
 }
 
 LogicalResult backfuse::selectSchedule(mlp::GraphOp graph,
-                                       StringRef targetName) {
+                                       StringRef targetName,
+                                       StringRef tuningFile) {
   for (Operation &op : graph.getBody().front().without_terminator())
     if (!isa<mlp::LaunchOp>(op))
       return op.emitOpError("is not in a launch (backfuse-fuse-into-launches "
@@ -202,8 +267,16 @@ LogicalResult backfuse::selectSchedule(mlp::GraphOp graph,
     return graph.emitOpError("has no schedule on ") << target.name << ": " << why;
   bool several;
   std::optional<mlp::Extent> tokens = findTokens(graph, several);
-  SmallVector<Range> ranges =
-      chooseRanges(graph, configs, rates, several || !tokens);
+  SmallVector<Range> ranges;
+  if (tuningFile.empty()) {
+    ranges = chooseRanges(graph, configs, rates, several || !tokens);
+  } else {
+    FailureOr<SmallVector<Range>> tuned =
+        readTuning(tuningFile, graph, configs);
+    if (failed(tuned))
+      return failure();
+    ranges = *tuned;
+  }
   if (several || !tokens)
     ranges.front().from = 0;
   if (several)
@@ -237,7 +310,7 @@ struct SelectSchedulePass final
     }
     for (mlp::GraphOp graph :
          llvm::to_vector(getOperation().getOps<mlp::GraphOp>()))
-      if (failed(selectSchedule(graph, target)))
+      if (failed(selectSchedule(graph, target, tuning)))
         return signalPassFailure();
   }
 };

@@ -25,8 +25,9 @@ struct Rates {
   /// Cycles that a drain takes for 128 x 64 elements: at least, and per
   /// operation of its region.
   double drainCycles, drainCyclesPerOperation;
-  /// Steps that a unit loses at its begin, and a split unit at its end.
-  int64_t unitSteps, splitSteps;
+  /// Steps that a unit loses at its begin, and a split unit at its end; what a
+  /// launch with splits takes longer, microseconds.
+  double unitSteps, splitSteps, splitMicroseconds;
 };
 
 /// The rates of the GPU that stands for the target.

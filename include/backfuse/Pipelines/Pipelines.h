@@ -26,7 +26,8 @@ void buildFusePipeline(mlir::OpPassManager &pm);
 
 /// Launches to tile kernels for `target`; elementary functions last, since the
 /// cost model counts them as one.
-void buildTilePipeline(mlir::OpPassManager &pm, const arch::Target &target);
+void buildTilePipeline(mlir::OpPassManager &pm, const arch::Target &target,
+                       llvm::StringRef tuningFile = {});
 
 /// Tile kernels to kernels of the machine level.
 void buildMachinePipeline(mlir::OpPassManager &pm, const arch::Target &target);
@@ -35,7 +36,8 @@ void buildMachinePipeline(mlir::OpPassManager &pm, const arch::Target &target);
 void buildLlvmPipeline(mlir::OpPassManager &pm);
 
 /// All of them.
-void buildCompilePipeline(mlir::OpPassManager &pm, const arch::Target &target);
+void buildCompilePipeline(mlir::OpPassManager &pm, const arch::Target &target,
+                          llvm::StringRef tuningFile = {});
 
 /// Registers them by name: backfuse-compile and its phases.
 void registerPipelines();

@@ -140,6 +140,8 @@ def SelectSchedulePass : Pass<"backfuse-select-schedule", "::mlir::ModuleOp"> {
   let options = [
     Option<"target", "target", "std::string", "\"sm_90a\"",
            "The target whose limits and rates decide">,
+    Option<"tuning", "tuning", "std::string", "\"\"",
+           "A JSON file of ranges that takes the place of the cost model">,
   ];
   let dependentDialects = ["::backfuse::tile::TileDialect"];
 }

@@ -37,8 +37,10 @@ mlir::LogicalResult fuseIntoLaunches(mlp::GraphOp graph);
 mlir::FailureOr<std::string> describeFusion(mlp::GraphOp graph);
 
 /// Replaces the graph by a clone per tile configuration that is best on `target`
-/// for some token count. Emits an error if none fits.
-mlir::LogicalResult selectSchedule(mlp::GraphOp graph, llvm::StringRef target);
+/// for some token count, by the cost model or, if it is named, by a tuning file.
+/// Emits an error if none fits.
+mlir::LogicalResult selectSchedule(mlp::GraphOp graph, llvm::StringRef target,
+                                   llvm::StringRef tuningFile = {});
 
 /// Rewrites the scalar elementary functions under `root` into arithmetic on f32 and
 /// tile.approx. Emits an error at each scalar function that has no expansion.
