@@ -7,8 +7,11 @@ Values are integers modulo a prime, so that sums are exact in any order. Roundin
 moved or doubled, or an op that was applied twice, gives other integers. Widening is
 the identity, as in the compiler's own reasoning.
 
-  fusion_model.py generate SEED COUNT   prints COUNT graphs
-  fusion_model.py check SEED COUNT      reads the fused graphs, compares
+  fusion_model.py generate SEED COUNT           prints COUNT graphs
+  fusion_model.py generate SEED COUNT MESSAGES  prints those without an error in a
+                                                compiler's messages about the former
+  fusion_model.py check SEED COUNT MESSAGES     reads the latter as they were fused,
+                                                and compares
 """
 
 import random
@@ -390,24 +393,40 @@ def evaluate(body, env):
             env[name] = rounded(BINARY[op](*operands), dtype_of(rest))
 
 
+SEPARATOR = "// -----\n"
+
+
+def join(graphs):
+    return SEPARATOR.join(graph.text() for graph in graphs)
+
+
+def accepted(graphs, messages):
+    """The graphs on whose lines no error was reported."""
+    errors = {int(line) for line in re.findall(r":(\d+):\d+: error: ", messages)}
+    result, line = [], 1
+    for graph in graphs:
+        end = line + graph.text().count("\n")
+        if not errors & set(range(line, end)):
+            result.append(graph)
+        line = end + 1
+    return result
+
+
 def main():
     command, seed, number = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     graphs = [Graph(seed * 100000 + i) for i in range(number)]
+    if len(sys.argv) > 4:
+        graphs = accepted(graphs, open(sys.argv[4]).read())
     if command == "generate":
-        print("// -----\n".join(graph.text() for graph in graphs))
+        print(join(graphs), end="")
         return
-    fused = refused = 0
-    for index, (graph, text) in enumerate(zip(graphs, sys.stdin.read().split("// -----"))):
-        if "mlp.output" not in text:
-            refused += 1
-            continue
-        expected = [o.data for o in graph.outputs]
-        if Fused(text, graph.args).run() != expected:
-            print(f"graph {index} of seed {seed} differs:\n{graph.text()}\n{text}")
+    texts = sys.stdin.read().split(SEPARATOR)
+    assert len(texts) == len(graphs), f"{len(texts)} texts for {len(graphs)} graphs"
+    for graph, text in zip(graphs, texts):
+        if Fused(text, graph.args).run() != [o.data for o in graph.outputs]:
+            print(f"differs:\n{graph.text()}\n{text}")
             sys.exit(1)
-        fused += 1
-    assert fused + refused == number
-    print(f"{fused} graphs fused and equal, {refused} refused")
+    print(f"{len(graphs)} graphs fused and equal, {number - len(graphs)} refused")
 
 
 if __name__ == "__main__":
