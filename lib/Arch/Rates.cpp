@@ -23,7 +23,7 @@ static const arch::Rates h200 = {
     /*drainCyclesPerOperation=*/41,
     /*unitSteps=*/3.5,
     /*splitSteps=*/2,
-    /*splitMicroseconds=*/0.8};
+    /*splitMicroseconds=*/2.5};
 
 const arch::Rates &arch::getRates(llvm::StringRef targetName) {
   // TODO(#5): rates of a B200 for sm_100f and sm_100a.

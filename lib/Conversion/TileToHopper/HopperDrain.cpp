@@ -228,7 +228,9 @@ void HopperEmitter::emitElements(tile::DrainOp drain, int64_t chunk,
   // Loads of a group first, then its arithmetic, then its stores: in one chain
   // they would serialise.
   unsigned operands = std::max<size_t>(drain.getOperandBuffers().size(), 1);
-  int64_t blocksPerGroup = operands <= 3 ? 4 : 2;
+  // 232 registers hold 128 accumulators, 16 values of each running sum, and what
+  // a group loads.
+  int64_t blocksPerGroup = operands + 2 * numSums <= 3 ? 4 : 2;
   for (int64_t j0 = 0; j0 < 8; j0 += blocksPerGroup) {
     SmallVector<SmallVector<Value>> arguments;
     for (int64_t j = j0; j < j0 + blocksPerGroup; ++j)

@@ -213,15 +213,16 @@ void HopperEmitter::emitFinishSum(tile::FinishSumOp finish) {
   for (Value total : totals)
     storeVariable(b, total, zero);
   auto addLines = [&](Value line, int64_t count) {
+    // One address for all lines of a block: the role has 40 registers.
+    Value index = arith::AddIOp::create(
+        b, mul64(zext64(line), m.i64(cols)), zext64(safeCol));
+    Value pointer =
+        m.offset(mapped(finish.getPartials()), mul64(index, m.i64(4)));
     SmallVector<Value> values;
-    for (int64_t i = 0; i < count; ++i) {
-      Value index = arith::AddIOp::create(
-          b, mul64(zext64(add(line, c(i))), m.i64(cols)), zext64(safeCol));
-      Value pointer =
-          m.offset(mapped(finish.getPartials()), mul64(index, m.i64(4)));
-      values.push_back(m.loadGlobalL2(pointer));
-      values.push_back(m.loadGlobalL2(m.offset(pointer, m.i64(4))));
-    }
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t j = 0; j < 2; ++j)
+        values.push_back(m.loadGlobalL2(
+            m.offset(pointer, m.i64((i * cols + j) * 4))));
     for (auto [i, value] : llvm::enumerate(values)) {
       Value total = loadVariable(b, totals[i % 2], f32);
       storeVariable(b, totals[i % 2], arith::AddFOp::create(b, total, value));

@@ -316,6 +316,16 @@ backfuse::assembleWithPtxas(Location location, StringRef name, StringRef ptx,
       runPtxas(location, name, ptx, arguments, options);
   if (failed(binary))
     return failure();
+  if (binary->spillBytes > 0) {
+    // The default weighs registers against scheduling; asked to save registers,
+    // ptxas often finds the few that it spilled.
+    SmallVector<StringRef> saving(arguments);
+    saving.push_back("--register-usage-level=0");
+    FailureOr<KernelBinary> other =
+        runPtxas(location, name, ptx, saving, options);
+    if (succeeded(other) && other->spillBytes < binary->spillBytes)
+      binary = other;
+  }
   writeCache(cacheFile, *binary);
   if (failed(checkBinary(location, *binary, options)))
     return failure();
