@@ -92,7 +92,8 @@ std::vector<Block> makeBlocks(const Kernel &kernel) {
 
 void allocateRegisters(Kernel &kernel, uint32_t numVregs,
                        const std::vector<uint8_t> &vregBytes,
-                       uint32_t numVpreds) {
+                       uint32_t numVpreds,
+                       const std::vector<std::string> &vregNames) {
   // Predicates are numbered behind the registers.
   const uint32_t total = numVregs + numVpreds;
   const size_t words = (total + 63) / 64;
@@ -145,6 +146,39 @@ void allocateRegisters(Kernel &kernel, uint32_t numVregs,
       }
     }
   }
+
+  // Registers that hold a value at the entry although nothing wrote them: some
+  // path may read them undefined. Moves carry that on.
+  std::vector<uint64_t> tracked = blocks[0].in;
+  for (const EntryValue &value : kernel.entryValues)
+    tracked[value.vreg / 64] &= ~(uint64_t(1) << (value.vreg % 64));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Inst &inst : kernel.code) {
+      if (inst.op != Op::Move)
+        continue;
+      const Ref *refs = kernel.refs.data() + inst.firstRef;
+      if (refs[1].kind == Ref::Reg && testBit(tracked, refs[1].vreg) &&
+          !testBit(tracked, refs[0].vreg)) {
+        setBit(tracked, refs[0].vreg);
+        changed = true;
+      }
+    }
+  }
+  std::vector<uint16_t> trackedIndex(numVregs, 0);
+  for (uint32_t v = 0; v < numVregs && kernel.numTracked < 65535; ++v)
+    if (testBit(tracked, v)) {
+      trackedIndex[v] = static_cast<uint16_t>(++kernel.numTracked);
+      kernel.trackedNames.push_back(vregNames[v]);
+    }
+  for (Inst &inst : kernel.code)
+    for (unsigned r = 0; r < inst.numRefs; ++r) {
+      Ref &ref = kernel.refs[inst.firstRef + r];
+      if (ref.kind == Ref::Reg && trackedIndex[ref.vreg]) {
+        ref.tracked = trackedIndex[ref.vreg];
+        inst.flags |= inst::tracksDefined;
+      }
+    }
 
   std::vector<Interval> intervals(total);
   for (const Block &block : blocks)
@@ -260,6 +294,20 @@ void allocateRegisters(Kernel &kernel, uint32_t numVregs,
       inst.guard = static_cast<int32_t>(offsetOf(numVregs + inst.guard));
   for (EntryValue &value : kernel.entryValues)
     value.offset = offsetOf(value.vreg);
+
+  // Who writes registers of products must be seen by wgmma.fence.
+  std::vector<bool> ofProducts(kernel.registerBytes / slot32 + 1, false);
+  for (const Inst &inst : kernel.code)
+    for (unsigned r = 0; inst.op == Op::Wgmma && r < inst.numRefs; ++r)
+      if (kernel.refs[inst.firstRef + r].kind == Ref::Reg &&
+          kernel.refs[inst.firstRef + r].bytes == 4)
+        ofProducts[kernel.refs[inst.firstRef + r].offset / slot32] = true;
+  for (Inst &inst : kernel.code)
+    for (unsigned r = 0; inst.op != Op::Wgmma && r < inst.numRefs; ++r) {
+      const Ref &ref = kernel.refs[inst.firstRef + r];
+      if (ref.kind == Ref::Reg && ref.isDef && ofProducts[ref.offset / slot32])
+        inst.flags |= inst::writesWgmmaRegister;
+    }
 }
 
 } // namespace backfuse::emulator

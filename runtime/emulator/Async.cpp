@@ -231,8 +231,46 @@ bool Executor::issueCopy(Warp &warp, const Inst &inst, uint32_t mask) {
       copy->group = groupsOf(warp, lane).bulkGroup;
       groupsOf(warp, lane).bulkOpen = true;
     }
+    if (checks && !checkCopyIssue(warp, *copy))
+      return false;
     ++cluster.progress;
     cluster.copies.push_back(std::move(copy));
+  }
+  return true;
+}
+
+/// The CTAs whose shared memory a copy writes.
+static uint32_t destinations(const Copy &copy) {
+  return copy.multicast ? copy.multicast
+                        : 1u << (copy.shared >> clusterRankShift);
+}
+
+bool Executor::checkCopyIssue(Warp &warp, const Copy &copy) {
+  Cluster &cluster = *warp.cta->cluster;
+  const auto lane = static_cast<int>(copy.lane);
+  const auto bytes = static_cast<uint32_t>(copy.bytes);
+  if (!bytes)
+    return true;
+  bool readsShared = !copy.hasBarrier || copy.kind == CopyKind::BulkShared;
+  if (readsShared) {
+    uint32_t from =
+        copy.kind == CopyKind::BulkShared ? copy.otherShared : copy.shared;
+    // What a tensor map drops may hold anything.
+    bool mustBeWritten = copy.kind != CopyKind::TensorStore &&
+                         copy.kind != CopyKind::TensorReduce;
+    if (!checkAsyncRead(warp, *copy.inst, lane, *warp.cta, from & offsetMask,
+                        bytes, true, mustBeWritten))
+      return false;
+  }
+  if (!copy.hasBarrier)
+    return true;
+  for (uint32_t rest = destinations(copy); rest; rest &= rest - 1) {
+    Cta &cta = *cluster.ctas[lowest(rest)];
+    if (!checkMbarrier(warp, *copy.inst, lane, cta, copy.barrier & offsetMask,
+                       true) ||
+        !checkAsyncWrite(warp, *copy.inst, lane, cta, copy.shared & offsetMask,
+                         bytes))
+      return false;
   }
   return true;
 }
@@ -325,6 +363,15 @@ bool Executor::issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask) {
                hex(from) +
                " is out of bounds: " + launch.memory->describe(from));
       return false;
+    }
+    if (checks) {
+      // Overwritten as by a store, and in flight until it completes.
+      auto offset = static_cast<uint32_t>(to & offsetMask);
+      if (!checkSharedWrite(warp, inst, laneIndex, *warp.cta, offset,
+                            inst.count, false))
+        return false;
+      for (uint32_t w = offset / 4; w < (offset + inst.count) / 4; ++w)
+        warp.cta->shadow->words[w] |= shadow::inFlight;
     }
     copy->laneGlobal[lane] = from;
     copy->laneShared[lane] = static_cast<uint32_t>(to);
@@ -483,7 +530,8 @@ bool Executor::tensorLoad(Copy &copy) {
     if (first < last) {
       uint64_t from = address + uint64_t(first) * elementBytes,
                bytes = uint64_t(last - first) * elementBytes;
-      const uint8_t *data = launch.memory->at(from, bytes);
+      Allocation *allocation = nullptr;
+      const uint8_t *data = launch.memory->at(from, bytes, &allocation);
       if (!data) {
         fail(*copy.warp, *copy.inst, static_cast<int>(copy.lane),
              "the tensor map reaches " + std::to_string(bytes) +
@@ -491,6 +539,10 @@ bool Executor::tensorLoad(Copy &copy) {
                  ", out of bounds: " + launch.memory->describe(from));
         return false;
       }
+      if (checks &&
+          !checkGlobalRead(*copy.warp, *copy.inst, static_cast<int>(copy.lane),
+                           *allocation, from, bytes, false))
+        return false;
       copyFromShared(row + first * elementBytes, data, bytes);
       convertElements(row + first * elementBytes, static_cast<uint32_t>(bytes),
                       map.type);
@@ -512,9 +564,15 @@ bool Executor::tensorRead(Copy &copy) {
   copy.data.resize(copy.bytes);
   const uint8_t *smem = copy.cta->smem.data();
   uint32_t start = copy.shared & offsetMask;
-  for (uint32_t i = 0; i < copy.bytes; i += 16)
-    std::memcpy(copy.data.data() + i,
-                smem + swizzled(copy.map.swizzle, start + i), 16);
+  if (checks)
+    copy.unwritten.assign(copy.bytes / 4, false);
+  for (uint32_t i = 0; i < copy.bytes; i += 16) {
+    uint32_t from = swizzled(copy.map.swizzle, start + i);
+    std::memcpy(copy.data.data() + i, smem + from, 16);
+    for (uint32_t w = 0; checks && w < 4; ++w)
+      copy.unwritten[i / 4 + w] = (copy.cta->shadow->words[from / 4 + w] &
+                                   shadow::initMask) != shadow::initMask;
+  }
   return true;
 }
 
@@ -574,6 +632,23 @@ bool Executor::tensorWrite(Copy &copy) {
                ", out of bounds or read-only: " + launch.memory->describe(to));
       return false;
     }
+    if (checks) {
+      const auto lane = static_cast<int>(copy.lane);
+      for (uint32_t i = (offset + first * elementBytes) / 4;
+           i <= (offset + last * elementBytes - 1) / 4; ++i)
+        if (copy.unwritten[i]) {
+          fail(*copy.warp, *copy.inst, lane,
+               "stores byte " + std::to_string(4 * i) +
+                   " of its box, whose shared memory nobody has written");
+          return false;
+        }
+      bool isReduce = copy.kind == CopyKind::TensorReduce;
+      if ((isReduce && !checkGlobalRead(*copy.warp, *copy.inst, lane,
+                                        *allocation, to, bytes, true)) ||
+          !checkGlobalWrite(*copy.warp, *copy.inst, lane, *allocation, to,
+                            bytes, isReduce))
+        return false;
+    }
     const uint8_t *from = copy.data.data() + offset + first * elementBytes;
     if (copy.kind == CopyKind::TensorReduce)
       reduceInto(copy.reduce, type, data, from, bytes);
@@ -593,10 +668,14 @@ bool Executor::stepCopy(Copy &copy) {
       return true;
     break;
   case CopyKind::BulkLoad: {
-    const uint8_t *data = launch.memory->at(copy.global, copy.bytes);
-    uint32_t mask = copy.multicast ? copy.multicast
-                                   : 1u << (copy.shared >> clusterRankShift);
-    for (uint32_t rest = mask; data && rest; rest &= rest - 1)
+    Allocation *allocation = nullptr;
+    const uint8_t *data =
+        launch.memory->at(copy.global, copy.bytes, &allocation);
+    if (checks && copy.bytes && data &&
+        !checkGlobalRead(*copy.warp, *copy.inst, lane, *allocation, copy.global,
+                         copy.bytes, false))
+      return true;
+    for (uint32_t rest = destinations(copy); data && rest; rest &= rest - 1)
       copyFromShared(cluster.ctas[lowest(rest)]->smem.data() +
                          (copy.shared & offsetMask),
                      data, copy.bytes);
@@ -613,19 +692,34 @@ bool Executor::stepCopy(Copy &copy) {
     if (!copy.isRead) {
       copy.isRead = true;
       tensorRead(copy);
+      if (checks)
+        endAsyncRead(*copy.cta, copy.shared & offsetMask,
+                     static_cast<uint32_t>(copy.bytes));
       return false;
     }
     tensorWrite(copy);
     return true;
   case CopyKind::BulkStore:
-  case CopyKind::BulkReduce:
+  case CopyKind::BulkReduce: {
     if (!copy.isRead) {
       copy.isRead = true;
       const uint8_t *from = copy.cta->smem.data() + (copy.shared & offsetMask);
       copy.data.assign(from, from + copy.bytes);
+      if (checks && copy.bytes)
+        endAsyncRead(*copy.cta, copy.shared & offsetMask,
+                     static_cast<uint32_t>(copy.bytes));
       return false;
     }
-    if (uint8_t *to = launch.memory->at(copy.global, copy.bytes)) {
+    Allocation *allocation = nullptr;
+    if (uint8_t *to = launch.memory->at(copy.global, copy.bytes, &allocation)) {
+      bool isReduce = copy.kind == CopyKind::BulkReduce;
+      if (checks && copy.bytes &&
+          ((isReduce &&
+            !checkGlobalRead(*copy.warp, *copy.inst, lane, *allocation,
+                             copy.global, copy.bytes, true)) ||
+           !checkGlobalWrite(*copy.warp, *copy.inst, lane, *allocation,
+                             copy.global, copy.bytes, isReduce)))
+        return true;
       if (copy.kind == CopyKind::BulkReduce)
         reduceInto(copy.reduce, copy.type, to, copy.data.data(), copy.bytes);
       else
@@ -633,33 +727,59 @@ bool Executor::stepCopy(Copy &copy) {
     }
     counts.bulkBytesStored += copy.bytes;
     return true;
-  case CopyKind::CpAsync:
+  }
+  case CopyKind::CpAsync: {
+    Allocation *allocation = nullptr;
     for (uint32_t rest = copy.mask; rest; rest &= rest - 1) {
       unsigned l = lowest(rest);
       uint8_t *to = copy.cta->smem.data() + (copy.laneShared[l] & offsetMask);
       if (copy.laneBytes[l])
-        if (const uint8_t *from =
-                launch.memory->at(copy.laneGlobal[l], copy.laneBytes[l]))
+        if (const uint8_t *from = launch.memory->at(
+                copy.laneGlobal[l], copy.laneBytes[l], &allocation)) {
+          if (checks &&
+              !checkGlobalRead(*copy.warp, *copy.inst, static_cast<int>(l),
+                               *allocation, copy.laneGlobal[l],
+                               copy.laneBytes[l], false))
+            return true;
           copyFromShared(to, from, copy.laneBytes[l]);
+        }
       std::memset(to + copy.laneBytes[l], 0, copy.bytes - copy.laneBytes[l]);
+      if (checks)
+        endAsyncWrite(*copy.inst, *copy.cta, copy.laneShared[l] & offsetMask,
+                      static_cast<uint32_t>(copy.bytes));
       counts.globalBytesLoaded += copy.laneBytes[l];
     }
     return true;
+  }
   case CopyKind::CpArrive:
+    if (copy.cta->liveWarps == 0)
+      return true;
     mbarrierArrive(*copy.warp, *copy.inst, lane, *copy.cta,
                    copy.otherShared & offsetMask, 1, false);
     return true;
+  }
+  if (checks && copy.bytes) {
+    for (uint32_t rest = destinations(copy); rest; rest &= rest - 1)
+      endAsyncWrite(*copy.inst, *cluster.ctas[lowest(rest)],
+                    copy.shared & offsetMask,
+                    static_cast<uint32_t>(copy.bytes));
+    if (copy.kind == CopyKind::BulkShared)
+      endAsyncRead(*copy.cta, copy.otherShared & offsetMask,
+                   static_cast<uint32_t>(copy.bytes));
   }
   // Loads credit the barrier, with multicast the one at the same offset in
   // each destination.
   uint32_t offset = copy.barrier & offsetMask;
   uint32_t mask = copy.multicast ? copy.multicast
                                  : 1u << (copy.barrier >> clusterRankShift);
-  for (uint32_t rest = mask; rest; rest &= rest - 1)
-    if (!mbarrierTransact(*copy.warp, *copy.inst, lane,
-                          *cluster.ctas[lowest(rest)], offset,
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    Cta &cta = *cluster.ctas[lowest(rest)];
+    if (cta.liveWarps == 0)
+      continue; // nobody is left to wait
+    if (!mbarrierTransact(*copy.warp, *copy.inst, lane, cta, offset,
                           -static_cast<int64_t>(copy.bytes)))
       return true;
+  }
   return true;
 }
 

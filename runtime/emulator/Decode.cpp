@@ -2311,8 +2311,12 @@ Error Decoder::run() {
   kernel.lines.push_back(end.line);
   kernel.texts.push_back("ret");
   kernel.sources.emplace_back();
+  std::vector<std::string> names(vregBytes.size(), "a temporary");
+  for (size_t i = 0; i < function.regs.size(); ++i)
+    if (function.regs[i].type != Type::Pred)
+      names[vregOf[i]] = function.regs[i].name;
   allocateRegisters(kernel, static_cast<uint32_t>(vregBytes.size()), vregBytes,
-                    numVpreds);
+                    numVpreds, names);
   return Error::success();
 }
 

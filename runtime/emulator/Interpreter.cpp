@@ -172,6 +172,8 @@ void Executor::startWarp(Warp &warp) {
   warp.local.assign(kernel.localBytes * 32, 0xff);
   warp.fragments.assign(1, Fragment());
   warp.fragments[0].mask = warp.lanes;
+  if (checks)
+    startChecks(warp);
 
   const std::vector<std::string> &names = ptx::specialRegisterNames;
   for (const EntryValue &entry : kernel.entryValues) {
@@ -301,6 +303,9 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
   unsigned bytes = byteSize(inst.type), count = inst.count;
   unsigned total = bytes * count;
   bool isSigned = inst.flags & inst::signExtend;
+  // Flags in memory: a store releases, a load acquires.
+  bool isSync = inst.flags & (inst::volatileAccess | inst::relaxed |
+                              inst::acquire | inst::release);
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
     uint64_t address = addressOf(warp, refs[0], lane, inst.imm);
@@ -330,12 +335,25 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
     }
     uint8_t *data = nullptr;
     Allocation *allocation = nullptr;
+    Cta *owner = nullptr;
+    bool acquires = false;
     switch (space) {
     case Space::Shared:
       data = sharedBytes(warp, inst, static_cast<int>(lane), address, total,
-                         isCluster, isLoad ? "load" : "store");
+                         isCluster, isLoad ? "load" : "store", &owner);
       if (!data)
         return false;
+      if (checks) {
+        auto offset =
+            static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
+        if (isSync)
+          shareThrough(warp, static_cast<uint32_t>(address), !isLoad, isLoad);
+        if (isLoad ? !checkSharedRead(warp, inst, static_cast<int>(lane),
+                                      *owner, offset, total, isSync)
+                   : !checkSharedWrite(warp, inst, static_cast<int>(lane),
+                                       *owner, offset, total, isSync))
+          return false;
+      }
       (isLoad ? counts.sharedBytesLoaded : counts.sharedBytesStored) += total;
       break;
     case Space::Local:
@@ -370,6 +388,17 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
         return false;
       }
       (isLoad ? counts.globalBytesLoaded : counts.globalBytesStored) += total;
+      if (checks) {
+        if (isSync && !isLoad)
+          releaseGlobal(warp, address);
+        acquires = isSync && isLoad;
+        if (isLoad
+                ? !checkGlobalRead(warp, inst, static_cast<int>(lane),
+                                   *allocation, address, total, isSync, isSync)
+                : !checkGlobalWrite(warp, inst, static_cast<int>(lane),
+                                    *allocation, address, total, isSync))
+          return false;
+      }
       break;
     }
     if (isLoad)
@@ -379,6 +408,8 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
     else
       for (unsigned i = 0; i < count; ++i)
         storeWord(data + i * bytes, bytes, value(warp, refs[1 + i], lane));
+    if (acquires)
+      acquireGlobal(warp, address);
   }
   if (!isLoad && inst.space != Space::Local)
     progress(warp);
@@ -528,10 +559,22 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
     }
     uint8_t *data;
     if (isShared) {
+      Cta *owner = nullptr;
       data = sharedBytes(warp, inst, static_cast<int>(lane), address, total,
-                         isCluster, "atomic");
+                         isCluster, "atomic", &owner);
       if (!data)
         return false;
+      if (checks) {
+        auto offset =
+            static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
+        shareThrough(warp, static_cast<uint32_t>(address), true, true);
+        if ((op != AtomicOp::Exch &&
+             !checkSharedRead(warp, inst, static_cast<int>(lane), *owner,
+                              offset, total, true)) ||
+            !checkSharedWrite(warp, inst, static_cast<int>(lane), *owner,
+                              offset, total, true))
+          return false;
+      }
     } else {
       Allocation *allocation = nullptr;
       data = launch.memory->at(address, total, &allocation);
@@ -543,6 +586,15 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
         return false;
       }
       counts.globalBytesStored += total;
+      if (checks) {
+        releaseGlobal(warp, address);
+        if ((op != AtomicOp::Exch &&
+             !checkGlobalRead(warp, inst, static_cast<int>(lane), *allocation,
+                              address, total, true, op == AtomicOp::Cas)) ||
+            !checkGlobalWrite(warp, inst, static_cast<int>(lane), *allocation,
+                              address, total, true))
+          return false;
+      }
     }
     bool changed = false;
     for (unsigned i = 0; i < count; ++i) {
@@ -561,6 +613,8 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
       if (inst.op == Op::Atomic)
         setValue(warp, results[i], lane, old);
     }
+    if (checks && !isShared)
+      acquireGlobal(warp, address);
     if (changed)
       progress(warp);
   }
@@ -580,9 +634,15 @@ void Executor::barrierMayComplete(Cta &cta, unsigned id) {
     expected = cta.liveWarps * 32;
   if (barrier.arrived < expected)
     return;
+  if (checks)
+    cta.lastUse[id].clear();
   for (auto &warp : cta.warps)
     for (Fragment &fragment : warp->fragments)
       if (fragment.wait == Wait::NamedBarrier && fragment.key == id) {
+        if (checks) {
+          acquireFrom(*warp, barrier.clocks, false);
+          cta.lastUse[id].emplace_back(warp->clusterIndex, ++warp->clock());
+        }
         if (barrier.isReduce) {
           // The fragment stands behind its instruction.
           const Inst &inst = kernel.code[fragment.pc - 1];
@@ -634,6 +694,11 @@ bool Executor::execBarrier(Warp &warp, Fragment &fragment, const Inst &inst,
              " while others wait there for " + text(barrier.expected));
     return false;
   }
+  if (checks) {
+    if (!checkNamedBarrier(warp, inst, static_cast<unsigned>(id)))
+      return false;
+    releaseTo(warp, barrier.clocks, false);
+  }
   barrier.expected = expected;
   bool isWhole =
       (inst.flags & inst::aligned) || mask == (warp.lanes & ~warp.exited);
@@ -668,6 +733,7 @@ void Executor::clusterBarrierMayComplete(Cluster &cluster) {
     return;
   cluster.barrierArrived = 0;
   ++cluster.barrierPhase;
+  cluster.completedClocks = cluster.barrierClocks;
   for (auto &cta : cluster.ctas)
     for (auto &warp : cta->warps)
       for (Fragment &fragment : warp->fragments)
@@ -682,11 +748,17 @@ void Executor::execExit(Warp &warp, Fragment &fragment, uint32_t mask) {
   ++cluster.progress;
   fragment.mask &= ~mask;
   if (!(warp.lanes & ~warp.exited)) {
+    if (checks && !checkExit(warp, kernel.code[fragment.pc - 1]))
+      return;
     warp.isDone = true;
     --warp.cta->liveWarps;
     if (warp.cta->liveWarps)
       for (unsigned id = 0; id < 16; ++id)
         barrierMayComplete(*warp.cta, id);
+    // The next CTA's work may overwrite what an unfinished copy still reads.
+    if (!warp.cta->liveWarps)
+      std::fill(warp.cta->smem.begin(), warp.cta->smem.end(),
+                static_cast<uint8_t>(0xcd));
   }
   clusterBarrierMayComplete(cluster);
 }
@@ -712,6 +784,11 @@ void Executor::mbarrierMayComplete(Cta &cta, uint32_t offset, uint64_t bits) {
   uint32_t expected = mbarrier::expected(bits);
   writeMbarrier(cta, offset,
                 mbarrier::make(expected, expected, 0, !mbarrier::parity(bits)));
+  if (checks) {
+    MbarrierClocks &clocks =
+        cta.cluster->mbarriers[cta.rank << clusterRankShift | offset];
+    clocks.completed = clocks.arrived;
+  }
   for (auto &warp : cta.warps)
     for (Fragment &fragment : warp->fragments)
       if (fragment.wait == Wait::Mbarrier && fragment.key == offset)
@@ -813,6 +890,8 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
       writeMbarrier(*cta, offset,
                     mbarrier::make(static_cast<uint32_t>(count),
                                    static_cast<uint32_t>(count), 0, 0));
+      if (checks)
+        noteMbarrierInit(warp, inst, lane, *cta, offset);
       progress(warp);
       continue;
     }
@@ -821,9 +900,22 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
            "no mbarrier was initialised at shared address " + hex(address));
       return false;
     }
+    if (checks) {
+      if (!checkMbarrier(warp, inst, laneIndex, *cta, offset, false))
+        return false;
+      if (inst.op == Op::MbarrierArrive && !(inst.flags & inst::relaxed))
+        releaseTo(
+            warp,
+            cta->cluster->mbarriers[cta->rank << clusterRankShift | offset]
+                .arrived,
+            cta->cluster->ctas.size() > 1);
+    }
     switch (inst.op) {
     case Op::MbarrierInval:
       writeMbarrier(*cta, offset, 0);
+      if (checks)
+        for (uint32_t w = offset / 4; w < offset / 4 + 2; ++w)
+          cta->shadow->words[w] = 0;
       break;
     case Op::MbarrierArrive: {
       if (inst.flags & inst::hasState)
@@ -855,8 +947,15 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
       uint64_t operand = value(warp, refs[2], lane);
       unsigned waited =
           inst.flags & inst::parity ? operand & 1 : mbarrier::parity(operand);
-      if (mbarrier::parity(bits) != waited)
+      if (mbarrier::parity(bits) != waited) {
         complete |= 1u << lane;
+        if (checks && !(inst.flags & inst::relaxed))
+          acquireFrom(
+              warp,
+              cta->cluster->mbarriers[cta->rank << clusterRankShift | offset]
+                  .completed,
+              cta->cluster->ctas.size() > 1);
+      }
       sameBarrier &= rest == mask || waitOffset == offset;
       waitOffset = offset;
     }
@@ -1015,6 +1114,14 @@ bool Executor::execMatrix(Warp &warp, const Inst &inst, uint32_t) {
       rows[r] = sharedBytes(warp, inst, static_cast<int>(lane), address, 16,
                             false, isLoad ? "load" : "store");
       if (!rows[r])
+        return false;
+      auto offset =
+          static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
+      auto laneIndex = static_cast<int>(lane);
+      if (checks && (isLoad ? !checkSharedRead(warp, inst, laneIndex, *warp.cta,
+                                               offset, 16, false)
+                            : !checkSharedWrite(warp, inst, laneIndex,
+                                                *warp.cta, offset, 16, false)))
         return false;
     }
     uint32_t values[32];
@@ -1272,12 +1379,39 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
       lanesExecuted += popcount(active);
       ++classCounts[static_cast<unsigned>(inst.op)];
       const Ref *refs = allRefs + inst.firstRef;
+      if (checks) {
+        constexpr uint32_t marks =
+            inst::tracksDefined | inst::writesWgmmaRegister;
+        if (inst.flags & marks) {
+          if ((inst.flags & inst::tracksDefined) &&
+              !checkDefined(warp, inst, active)) {
+            stop = true;
+            break;
+          }
+          if (inst.flags & inst::writesWgmmaRegister)
+            noteTouched(warp, inst);
+        }
+        if (!warp.products.empty() && inst.op != Op::Wgmma &&
+            !checkRegisters(warp, inst, active)) {
+          stop = true;
+          break;
+        }
+      }
       switch (inst.op) {
       case Op::Nop:
       case Op::GridLaunch:
       case Op::GridWait:
+        break;
       case Op::MbarrierInitFence:
+        if (checks) {
+          for (uint32_t rest = active; rest; rest &= rest - 1)
+            warp.initFenced[lowest(rest)] = warp.clock();
+          ++warp.clock();
+        }
+        break;
       case Op::ProxyFence:
+        if (checks && (inst.flags & inst::sharedFence))
+          proxyFence(warp, active);
         break;
       case Op::Fence:
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -1516,6 +1650,8 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
           break;
         case Op::ClusterArrive:
           warp.clusterPhase = cluster.barrierPhase;
+          if (checks && !(inst.flags & inst::relaxed))
+            releaseTo(warp, cluster.barrierClocks, true);
           cluster.barrierArrived += popcount(active);
           ++cluster.progress;
           clusterBarrierMayComplete(cluster);
@@ -1525,6 +1661,8 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
             fragment.wait = Wait::ClusterBarrier;
             goto nextFragment;
           }
+          if (checks)
+            acquireFrom(warp, cluster.completedClocks, true);
           break;
         case Op::SetMaxRegisters: {
           auto wanted = static_cast<unsigned>(inst.imm);
@@ -1579,10 +1717,12 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
             goto nextFragment;
           break;
         case Op::WgmmaFence:
+          if (checks)
+            std::fill(warp.touched.begin(), warp.touched.end(), 0);
           break;
         case Op::Wgmma:
         case Op::WgmmaCommit:
-          issueProduct(warp, inst);
+          stop = !issueProduct(warp, inst);
           break;
         case Op::WgmmaWait:
           if (!wgmmaWait(warp, fragment, inst)) {

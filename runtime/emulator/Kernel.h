@@ -126,6 +126,7 @@ struct Ref {
   uint8_t bytes = 0; ///< of one value
   bool isDef = false;
   bool negated = false; ///< predicates
+  uint16_t tracked = 0; ///< 1 + index, for registers that may be undefined
   uint32_t vreg = 0;    ///< virtual register, before allocation
   uint32_t offset = 0;  ///< bytes into registers or constants; predicate slot;
                         ///< constant predicate
@@ -161,7 +162,9 @@ enum : uint32_t {
   expectTx = 1 << 25,
   drop = 1 << 26, ///< mbarrier.arrive_drop
   gpuScope = 1 << 27,
-  noInc = 1 << 28
+  noInc = 1 << 28,
+  writesWgmmaRegister = 1 << 29, ///< not a wgmma, but writes a register of one
+  tracksDefined = 1 << 30        ///< names a register that may be undefined
 };
 } // namespace inst
 
@@ -212,6 +215,8 @@ struct Kernel {
   uint64_t paramBytes = 0;
   uint32_t registerBytes = 0; ///< of one warp
   uint32_t numPredicates = 0;
+  uint32_t numTracked = 0; ///< registers that may be read undefined
+  std::vector<std::string> trackedNames;
   uint32_t peakRegisters = 0; ///< 32-bit registers live at once
   uint64_t localBytes = 0;    ///< of one thread
   uint32_t sharedBytes = 0;   ///< static, from the start of the window
@@ -250,7 +255,8 @@ Error decodeKernel(const ptx::Module &module, const ptx::Function &function,
 /// share one.
 void allocateRegisters(Kernel &kernel, uint32_t numVregs,
                        const std::vector<uint8_t> &vregBytes,
-                       uint32_t numVpreds);
+                       uint32_t numVpreds,
+                       const std::vector<std::string> &vregNames);
 
 } // namespace backfuse::emulator
 

@@ -350,6 +350,7 @@ private:
         0; // progress of this thread's clusters in launch.progress
     uint64_t finished = 0;
     unsigned stalls = 0;
+    uint64_t random = launch.options.seed * 2 + t;
     while (!launch.stop.load()) {
       while (clusters.size() < share) {
         uint32_t next = launch.nextCluster.fetch_add(1);
@@ -362,6 +363,12 @@ private:
       if (clusters.empty())
         break;
       bool anyMoved = false;
+      // Which CTA comes first is part of the order.
+      if (launch.options.order != Order::InOrder)
+        for (size_t i = clusters.size(); i > 1; --i) {
+          random = random * 6364136223846793005ull + 1442695040888963407ull;
+          std::swap(clusters[i - 1], clusters[(random >> 33) % i]);
+        }
       for (size_t i = 0; i < clusters.size() && !launch.stop.load();) {
         Cluster &cluster = *clusters[i];
         uint64_t before = cluster.progress;
@@ -484,6 +491,21 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
   residentClusters = std::min(residentClusters, launch.numClusters);
   unsigned hostThreads =
       std::max(1u, std::min(options.threads, residentClusters));
+  static std::atomic<uint32_t> launches{0};
+  launch.id = launches.fetch_add(1) % 4095 + 1;
+  launch.checks = options.checks;
+  for (auto &allocation : impl->memory.all()) {
+    if (!allocation || !allocation->isLive || allocation->isReadOnly)
+      continue;
+    if (!options.checks) {
+      // From here on nobody knows what was written.
+      std::vector<std::atomic<uint8_t>>().swap(allocation->written);
+    } else if (!allocation->writers && allocation->bytes) {
+      // Zeroed pages that are touched only where kernels write.
+      allocation->writers.reset(static_cast<std::atomic<uint64_t> *>(
+          std::calloc(allocation->bytes / 4 + 1, sizeof(uint64_t))));
+    }
+  }
   Runner(launch, hostThreads, residentClusters).run();
 
   report = launch.report;

@@ -12,6 +12,7 @@
 #include "runtime/emulator/Emulator.h"
 #include "runtime/emulator/Kernel.h"
 #include "runtime/emulator/Memory.h"
+#include "runtime/emulator/Shadow.h"
 
 #include <atomic>
 #include <deque>
@@ -87,6 +88,16 @@ struct Warp {
   std::deque<uint64_t>
       commits; ///< `issued` at each commit that is not waited for
   uint64_t slices = 0;
+  // Checks
+  unsigned clusterIndex = 0;    ///< among the cluster's warps
+  Clocks known;                 ///< known.warps[clusterIndex] is its own clock
+  std::vector<uint32_t> fenced; ///< per lane: writes up to this clock are
+                                ///< visible to asynchronous copies
+  std::vector<uint32_t> initFenced;         ///< the same for mbarrier.init
+  std::vector<uint64_t> pendingD, pendingA; ///< places of products in flight
+  std::vector<uint64_t> touched; ///< places written since wgmma.fence
+  std::vector<uint32_t> defined; ///< lanes, per register that may be undefined
+  uint32_t &clock() { return known.warps[clusterIndex]; }
 };
 
 struct NamedBarrier {
@@ -94,6 +105,7 @@ struct NamedBarrier {
   uint32_t popc = 0;
   bool all = true, any = false;
   bool isReduce = false;
+  Clocks clocks;
 };
 
 enum class CopyKind : uint8_t {
@@ -128,7 +140,8 @@ struct Copy {
   uint16_t multicast = 0; ///< 0: none
   AtomicOp reduce = AtomicOp::Add;
   Type type = Type::None;
-  std::vector<uint8_t> data; ///< read from shared memory
+  std::vector<uint8_t> data;   ///< read from shared memory
+  std::vector<bool> unwritten; ///< checks: per 4 bytes of `data`
   // CpAsync: per lane
   uint32_t mask = 0;
   std::vector<uint64_t> laneGlobal;
@@ -146,6 +159,11 @@ struct Cta {
   std::vector<std::unique_ptr<Warp>> warps;
   unsigned liveWarps = 0;
   NamedBarrier barriers[16];
+  /// Who was released from the barrier's last use, and their clocks then.
+  std::vector<std::pair<unsigned, uint32_t>> lastUse[16];
+  std::unique_ptr<SharedShadow> shadow;
+  uint32_t globalClock = 1;
+  std::map<uint32_t, uint32_t> knownCtas;
   int64_t freeRegisters = 0; ///< given back by setmaxnreg.dec
 };
 
@@ -159,6 +177,9 @@ struct Cluster {
   uint64_t barrierPhase = 0;
   uint32_t barrierArrived = 0;
   uint32_t exitedLanes = 0, totalLanes = 0;
+  Clocks barrierClocks, completedClocks;
+  std::unordered_map<uint32_t, MbarrierClocks> mbarriers; ///< by address
+  std::unordered_map<uint32_t, Clocks> syncWords; ///< flags in shared memory
   uint64_t progress = 0; ///< counts what others can see
   uint64_t random = 1;
   unsigned nextWarp = 0;
@@ -176,6 +197,10 @@ struct Launch {
   std::vector<std::string> warpRoles;
   std::vector<uint32_t> warpLanes;
   uint32_t smemEnd = 0;
+
+  bool checks = false;
+  uint32_t id = 0; ///< of this launch, for shadows of device memory
+  SyncWords syncWords;
 
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> progress{0};
@@ -215,6 +240,7 @@ private:
   Report counts;
   std::vector<uint64_t> classCounts;
   std::vector<float> panelA, panelB;
+  const bool checks;
 
   // Interpreter.cpp
   void runWarp(Warp &warp, uint64_t quantum);
@@ -273,6 +299,7 @@ private:
 
   // Async.cpp
   bool issueCopy(Warp &warp, const Inst &inst, uint32_t mask);
+  bool checkCopyIssue(Warp &warp, const Copy &copy);
   bool issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask);
   bool bulkWait(Warp &warp, Fragment &fragment, const Inst &inst,
                 uint32_t mask);
@@ -292,9 +319,59 @@ private:
   template <class F> bool forEachRow(const Copy &copy, F f);
 
   // WarpGroup.cpp
-  void issueProduct(Warp &warp, const Inst &inst);
+  bool issueProduct(Warp &warp, const Inst &inst);
   bool wgmmaWait(Warp &warp, Fragment &fragment, const Inst &inst);
   bool executeProducts(Warp &warp, uint64_t until);
+
+  // Checks.cpp. All return false after an error.
+  void startChecks(Warp &warp);
+  std::string site(uint32_t index) const;
+  std::string whoWrote(const Cluster &cluster, uint64_t word,
+                       uint32_t index) const;
+  bool checkSharedRead(Warp &warp, const Inst &inst, int lane, Cta &owner,
+                       uint32_t offset, uint32_t bytes, bool isSync);
+  bool checkSharedWrite(Warp &warp, const Inst &inst, int lane, Cta &owner,
+                        uint32_t offset, uint32_t bytes, bool isSync);
+  /// A copy or product will read these bytes; `takes` counts it as a reader.
+  bool checkAsyncRead(Warp &warp, const Inst &inst, int lane, Cta &owner,
+                      uint32_t offset, uint32_t bytes, bool takes,
+                      bool mustBeWritten);
+  void endAsyncRead(Cta &owner, uint32_t offset, uint32_t bytes);
+  bool checkAsyncWrite(Warp &warp, const Inst &inst, int lane, Cta &owner,
+                       uint32_t offset, uint32_t bytes);
+  void endAsyncWrite(const Inst &inst, Cta &owner, uint32_t offset,
+                     uint32_t bytes);
+  bool checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
+                       Allocation &allocation, uint64_t address, uint64_t bytes,
+                       bool isSync, bool polls = false);
+  bool checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
+                        Allocation &allocation, uint64_t address,
+                        uint64_t bytes, bool isSync);
+  bool checkFenced(Warp &warp, const Inst &inst, int lane, const Cta &owner,
+                   uint32_t word, const char *verb);
+  std::string describeReader(const Cta &owner, uint32_t offset);
+  void noteTouched(Warp &warp, const Inst &inst);
+  bool checkMbarrier(Warp &warp, const Inst &inst, int lane, Cta &owner,
+                     uint32_t offset, bool isAsync);
+  void noteMbarrierInit(Warp &warp, const Inst &inst, unsigned lane, Cta &owner,
+                        uint32_t offset);
+  void releaseTo(Warp &warp, Clocks &to, bool withCtas);
+  void acquireFrom(Warp &warp, const Clocks &from, bool withCtas);
+  void releaseGlobal(Warp &warp, uint64_t address);
+  void acquireGlobal(Warp &warp, uint64_t address);
+  void proxyFence(Warp &warp, uint32_t mask);
+  bool checkRegisters(Warp &warp, const Inst &inst, uint32_t active);
+  bool checkProductIssue(Warp &warp, const Inst &inst, const Product &product);
+  void endProductReads(Warp &warp, const Product &product);
+  void updatePending(Warp &warp);
+  bool checkDefined(Warp &warp, const Inst &inst, uint32_t active);
+  bool checkNamedBarrier(Warp &warp, const Inst &inst, unsigned id);
+  bool checkExit(Warp &warp, const Inst &inst);
+  /// A word of shared memory through which warps synchronise.
+  void shareThrough(Warp &warp, uint32_t address, bool releases, bool acquires);
+  template <class F>
+  bool forEachOperandChunk(Warp &warp, const Product &product, bool isA, F f);
+  bool checkDescriptor(Warp &warp, const Product &product, bool isA);
 
   void wake(Warp &warp, Fragment &fragment) {
     fragment.wait = Wait::None;

@@ -50,7 +50,7 @@ bool DeviceMemory::release(uint64_t address) {
   allocation->data = nullptr;
   std::vector<uint8_t>().swap(allocation->owned);
   std::vector<std::atomic<uint8_t>>().swap(allocation->written);
-  std::vector<std::atomic<uint64_t>>().swap(allocation->writers);
+  allocation->writers.reset();
   return true;
 }
 

@@ -10,15 +10,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace backfuse::emulator {
-
-/// Who last wrote a granule, and whether its bytes hold anything.
-struct GlobalShadow;
 
 struct Allocation {
   uint64_t base = 0;
@@ -30,8 +28,11 @@ struct Allocation {
   bool isReadOnly = false; ///< kernels may not write
   /// One bit per byte: holds a value. Empty: all do.
   std::vector<std::atomic<uint8_t>> written;
-  /// Per 4 bytes: the CTA that wrote last and when, see Checks.h.
-  std::vector<std::atomic<uint64_t>> writers;
+  /// Per 4 bytes: the CTA that wrote last and when. See Checks.cpp.
+  struct Free {
+    void operator()(void *p) const { std::free(p); }
+  };
+  std::unique_ptr<std::atomic<uint64_t>[], Free> writers;
 };
 
 class DeviceMemory {

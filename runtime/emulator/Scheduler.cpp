@@ -20,10 +20,7 @@ namespace backfuse::emulator {
 
 Executor::Executor(Launch &launch)
     : launch(launch), kernel(*launch.kernel), table(*launch.table),
-      constants(nullptr) {
-  auto raw = reinterpret_cast<uintptr_t>(launch.kernel->constants.data());
-  (void)raw;
-  constants = launch.kernel->constants.data();
+      constants(launch.kernel->constants.data()), checks(launch.checks) {
   classCounts.assign(256, 0);
 }
 
@@ -74,6 +71,11 @@ std::unique_ptr<Cluster> Executor::makeCluster(uint32_t linear) {
     cta->smemEnd = launch.smemEnd;
     cta->smem.assign(launch.smemEnd, 0xcd); // what earlier work left there
     cta->liveWarps = numWarps;
+    if (checks) {
+      cta->shadow = std::make_unique<SharedShadow>();
+      cta->shadow->words.assign(launch.smemEnd / 4 + 1, 0);
+      cta->shadow->sites.assign(launch.smemEnd / 4 + 1, 0);
+    }
     for (unsigned w = 0; w < numWarps; ++w) {
       auto warp = std::make_unique<Warp>();
       warp->cta = cta.get();
@@ -81,6 +83,7 @@ std::unique_ptr<Cluster> Executor::makeCluster(uint32_t linear) {
       uint32_t count = std::min(32u, threads - 32 * w);
       warp->lanes = count == 32 ? ~0u : (1u << count) - 1;
       warp->registers = launch.launchRegisters;
+      warp->clusterIndex = rank * numWarps + w;
       cta->warps.push_back(std::move(warp));
       cluster->totalLanes += count;
     }

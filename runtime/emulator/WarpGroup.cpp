@@ -87,6 +87,47 @@ uint32_t chunkAddress(const Descriptor &d, bool kMajor, uint32_t mn, uint32_t k,
   return swizzled(d.swizzle, address);
 }
 
+/// Empty, or why no operand of this extent can lie so.
+std::string whyIllegal(const Descriptor &d, bool kMajor, uint32_t extent,
+                       uint32_t k, uint32_t elementBytes) {
+  const uint32_t kBytes = k * elementBytes, mnBytes = extent * elementBytes;
+  if (d.swizzle == MapSwizzle::None) {
+    if (kMajor ? d.leading == 0 : d.stride == 0 && mnBytes > 16)
+      return kMajor ? "LBO, the step between 16-byte columns of K, is 0"
+                    : "SBO, the step between 16-byte columns of MN, is 0";
+    if (kMajor ? d.stride == 0 && extent > 8 : d.leading == 0 && k > 8)
+      return kMajor ? "SBO, the step between groups of 8 rows, is 0"
+                    : "LBO, the step between groups of 8 K, is 0";
+    return {};
+  }
+  const uint32_t period = 8 * d.span;
+  if (d.start % period >= 128)
+    return "the start address " + hex(d.start) +
+           " is not at the beginning of a swizzle pattern of " +
+           std::to_string(period) + " bytes, and the base offset is 0";
+  if (d.stride % period)
+    return "SBO " + std::to_string(d.stride) +
+           " is not a multiple of the swizzle pattern's " +
+           std::to_string(period) + " bytes";
+  if (kMajor) {
+    if (d.start % d.span + kBytes > d.span)
+      return "K leaves the row of " + std::to_string(d.span) + " bytes";
+    if (d.stride == 0 && extent > 8)
+      return "SBO, the step between groups of 8 rows, is 0";
+    return {};
+  }
+  if (d.start % d.span)
+    return "the start address " + hex(d.start) + " is inside a panel of " +
+           std::to_string(d.span) + " bytes";
+  if (mnBytes > d.span && (d.leading == 0 || d.leading % period))
+    return "LBO " + std::to_string(d.leading) +
+           ", the step between panels, is not a positive multiple of " +
+           std::to_string(period);
+  if (k > 8 && d.stride == 0)
+    return "SBO, the step between groups of 8 K, is 0";
+  return {};
+}
+
 float toFloat(const uint8_t *from, Type type) {
   if (type == Type::TF32) {
     uint32_t bits;
@@ -144,7 +185,58 @@ unsigned panelColumn(unsigned n) {
 
 } // namespace
 
-void Executor::issueProduct(Warp &warp, const Inst &inst) {
+/// Calls f(address) for each 16 bytes of an operand in shared memory.
+template <class F>
+bool Executor::forEachOperandChunk(Warp &, const Product &product, bool isA,
+                                   F f) {
+  const Inst &inst = *product.inst;
+  if (isA && (inst.flags & inst::aInRegisters))
+    return true;
+  Descriptor descriptor;
+  (void)decodeDescriptor(isA ? product.descA : product.descB, descriptor);
+  bool kMajor = !(inst.flags & (isA ? inst::transposeA : inst::transposeB));
+  unsigned elementBytes = inst.type == Type::TF32 ? 4 : 2;
+  unsigned perChunk = 16 / elementBytes, extent = isA ? 64 : inst.shapeN,
+           k = inst.count;
+  unsigned outer = kMajor ? extent : k, inner = kMajor ? k : extent;
+  for (unsigned o = 0; o < outer; ++o)
+    for (unsigned i = 0; i < inner; i += perChunk)
+      if (!f(chunkAddress(descriptor, kMajor, kMajor ? o : i, kMajor ? i : o,
+                          elementBytes)))
+        return false;
+  return true;
+}
+
+/// Whether an operand's descriptor is legal and stays in shared memory.
+bool Executor::checkDescriptor(Warp &warp, const Product &product, bool isA) {
+  const Inst &inst = *product.inst;
+  if (isA && (inst.flags & inst::aInRegisters))
+    return true;
+  uint64_t bits = isA ? product.descA : product.descB;
+  std::string prefix = "descriptor " + hex(bits) + (isA ? " of A" : " of B");
+  Descriptor descriptor;
+  std::string wrong = decodeDescriptor(bits, descriptor);
+  if (wrong.empty())
+    wrong = whyIllegal(
+        descriptor, !(inst.flags & (isA ? inst::transposeA : inst::transposeB)),
+        isA ? 64 : inst.shapeN, inst.count, inst.type == Type::TF32 ? 4 : 2);
+  if (!wrong.empty()) {
+    fail(warp, inst, -1, prefix + ": " + wrong);
+    return false;
+  }
+  const Cta &cta = *warp.cta;
+  return forEachOperandChunk(warp, product, isA, [&](uint32_t address) {
+    if (address >= sharedBase && address + 16 <= cta.smemEnd)
+      return true;
+    fail(warp, inst, -1,
+         prefix + " reaches shared address " + hex(address) +
+             ", out of bounds: shared memory is " + hex(sharedBase) + " to " +
+             hex(cta.smemEnd));
+    return false;
+  });
+}
+
+bool Executor::issueProduct(Warp &warp, const Inst &inst) {
   const Ref *refs = kernel.refs.data() + inst.firstRef;
   if (inst.op == Op::WgmmaCommit) {
     warp.commits.push_back(warp.issued);
@@ -160,6 +252,13 @@ void Executor::issueProduct(Warp &warp, const Inst &inst) {
     }
     product.descB = value(warp, refs[at], 0);
     product.accumulate = predicate(warp, refs[at + 1]) & 1;
+    // One warp speaks for its warpgroup; that the others' are equal is seen
+    // when the product is computed.
+    if (warp.index % 4 == 0 && (!checkDescriptor(warp, product, true) ||
+                                !checkDescriptor(warp, product, false)))
+      return false;
+    if (checks && !checkProductIssue(warp, inst, product))
+      return false;
     warp.products.push_back(product);
     ++warp.issued;
   }
@@ -171,6 +270,7 @@ void Executor::issueProduct(Warp &warp, const Inst &inst) {
       if (fragment.wait == Wait::WarpgroupPeers)
         wake(*warp.cta->warps[w], fragment);
   progress(warp);
+  return true;
 }
 
 /// wgmma.wait_group n: all but the n newest groups are complete.
@@ -245,49 +345,32 @@ bool Executor::executeProducts(Warp &anyWarp, uint64_t until) {
         }
       }
       auto gather = [&](uint64_t bits, bool kMajor, unsigned extent,
-                        bool negate, const char *which, auto store) {
+                        bool negate, auto store) {
         Descriptor descriptor;
-        std::string wrong = decodeDescriptor(bits, descriptor);
-        if (!wrong.empty()) {
-          fail(*warps[0], inst, -1,
-               std::string("descriptor ") + hex(bits) + " of " + which + ": " +
-                   wrong);
-          return false;
-        }
+        (void)decodeDescriptor(bits, descriptor);
         float values[8];
         unsigned outer = kMajor ? extent : k, inner = kMajor ? k : extent;
         for (unsigned o = 0; o < outer; ++o)
           for (unsigned i = 0; i < inner; i += perChunk) {
             uint32_t address = chunkAddress(descriptor, kMajor, kMajor ? o : i,
                                             kMajor ? i : o, elementBytes);
-            if (address < sharedBase || address + 16 > cta.smemEnd) {
-              fail(*warps[0], inst, -1,
-                   std::string("descriptor ") + hex(bits) + " of " + which +
-                       " reaches shared address " + hex(address) +
-                       ", out of bounds: shared memory is " + hex(sharedBase) +
-                       " to " + hex(cta.smemEnd));
-              return false;
-            }
             widen(cta.smem.data() + address, head->type, negate, values);
             for (unsigned e = 0; e < perChunk; ++e)
               store(kMajor ? o : i + e, kMajor ? i + e : o, values[e]);
           }
-        return true;
       };
       float *b = panelB.data() + static_cast<size_t>(p) * k * n;
-      bool ok = gather(run[p].descB, !(inst.flags & inst::transposeB), n,
-                       inst.flags & inst::negateB, "B",
-                       [&](unsigned mn, unsigned kk, float x) {
-                         b[kk * n + panelColumn(mn)] = x;
-                       });
+      gather(run[p].descB, !(inst.flags & inst::transposeB), n,
+             inst.flags & inst::negateB,
+             [&](unsigned mn, unsigned kk, float x) {
+               b[kk * n + panelColumn(mn)] = x;
+             });
       // Per warp, k and half: the values of the 32 lanes' rows.
       auto storeA = [&](unsigned row, unsigned kk, float x) {
         float *a = panelA.data() + static_cast<size_t>(row / 16) * totalK * 64 +
                    static_cast<size_t>(p * k + kk) * 64 + (row % 16) * 4;
         a[0] = a[1] = a[2] = a[3] = x;
       };
-      if (!ok)
-        return false;
       if (inst.flags & inst::aInRegisters) {
         for (unsigned w = 0; w < 4; ++w)
           for (unsigned r = 0; r < 4; ++r) {
@@ -311,10 +394,12 @@ bool Executor::executeProducts(Warp &anyWarp, uint64_t until) {
               }
             }
           }
-      } else if (!gather(run[p].descA, !(inst.flags & inst::transposeA), 64,
-                         inst.flags & inst::negateA, "A", storeA)) {
-        return false;
+      } else {
+        gather(run[p].descA, !(inst.flags & inst::transposeA), 64,
+               inst.flags & inst::negateA, storeA);
       }
+      if (checks)
+        endProductReads(*warps[0], run[p]);
       ++counts.tensorInstructions;
       counts.tensorOperations += 2.0 * 64 * n * k;
     }
@@ -329,9 +414,90 @@ bool Executor::executeProducts(Warp &anyWarp, uint64_t until) {
                                warps[w]->products.begin() +
                                    static_cast<long>(run.size()));
       warps[w]->executed += run.size();
+      if (checks)
+        updatePending(*warps[w]);
     }
   }
   return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+static bool hasBit(const std::vector<uint64_t> &set, uint32_t i) {
+  return set[i / 64] >> (i % 64) & 1;
+}
+static void addBit(std::vector<uint64_t> &set, uint32_t i) {
+  set[i / 64] |= uint64_t(1) << (i % 64);
+}
+
+bool Executor::checkProductIssue(Warp &warp, const Inst &inst,
+                                 const Product &product) {
+  const Ref *refs = kernel.refs.data() + inst.firstRef;
+  unsigned numD = inst.shapeN / 2u;
+  unsigned numA = inst.flags & inst::aInRegisters ? 4 : 0;
+  for (unsigned r = 0; r < numD + numA; ++r) {
+    uint32_t slot = refs[r].offset / 128;
+    bool isA = r >= numD;
+    if (hasBit(warp.touched, slot) && (isA || product.accumulate)) {
+      fail(warp, inst, -1,
+           std::string(isA ? "a register of A" : "an accumulator") +
+               " was written by another instruction, and no wgmma.fence came "
+               "since");
+      return false;
+    }
+    if (hasBit(warp.pendingD, slot)) {
+      // Only products of one shape on the same accumulators follow each other
+      // without a wait.
+      const Inst &before = *warp.products.front().inst;
+      const Ref *beforeRefs = kernel.refs.data() + before.firstRef;
+      if (isA || before.shapeN != inst.shapeN || before.type != inst.type ||
+          beforeRefs[r].offset != refs[r].offset) {
+        bool isOther = isA;
+        for (const Product &other : warp.products) {
+          const Ref *otherRefs = kernel.refs.data() + other.inst->firstRef;
+          bool same = other.inst->shapeN == inst.shapeN &&
+                      otherRefs[0].offset == refs[0].offset;
+          for (unsigned d = 0; d < other.inst->shapeN / 2u && !same; ++d)
+            isOther |= otherRefs[d].offset == refs[r].offset;
+        }
+        if (isOther) {
+          fail(warp, inst, -1,
+               std::string(isA ? "A" : "D") +
+                   " is an accumulator of another shape's product in flight");
+          return false;
+        }
+      }
+    }
+    if (hasBit(warp.pendingA, slot) && !isA) {
+      fail(warp, inst, -1,
+           "an accumulator is a register of A of a product in flight");
+      return false;
+    }
+  }
+  for (unsigned r = 0; r < numD; ++r)
+    addBit(warp.pendingD, refs[r].offset / 128);
+  for (unsigned r = numD; r < numD + numA; ++r)
+    addBit(warp.pendingA, refs[r].offset / 128);
+  if (warp.index % 4)
+    return true; // one warp speaks for the warpgroup's shared memory
+  auto read = [&](uint32_t address) {
+    return checkAsyncRead(warp, inst, -1, *warp.cta, address, 16, true, true);
+  };
+  return forEachOperandChunk(warp, product, true, read) &&
+         forEachOperandChunk(warp, product, false, read);
+}
+
+void Executor::endProductReads(Warp &warp, const Product &product) {
+  if (warp.index % 4)
+    return;
+  auto end = [&](uint32_t address) {
+    endAsyncRead(*warp.cta, address, 16);
+    return true;
+  };
+  forEachOperandChunk(warp, product, true, end);
+  forEachOperandChunk(warp, product, false, end);
 }
 
 } // namespace backfuse::emulator
