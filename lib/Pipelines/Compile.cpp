@@ -231,7 +231,11 @@ static LogicalResult compileGraphModule(ModuleOp module,
     const arch::Target &target = *options.targets.front();
     if (failed(runPipeline(
             module,
-            [&](OpPassManager &pm) { buildCompilePipeline(pm, target, options.tuningFile);
+            [&](OpPassManager &pm) { buildCompilePipeline(
+                  pm, target, options.tuningFile,
+                  options.matmulPrecision
+                      ? stringifyMatmulPrecision(*options.matmulPrecision)
+                      : StringRef());
             },
             options)))
       return failure();

@@ -34,6 +34,10 @@ backfuse::lowerGraph(ModuleOp module, const CompileOptions &options) {
   if (failed(findGraph(module)))
     return failure();
   std::vector<GraphKernels> all;
+  StringRef precision =
+      options.matmulPrecision
+          ? stringifyMatmulPrecision(*options.matmulPrecision)
+          : StringRef();
   for (const arch::Target *target : options.targets) {
     if (target->generation != arch::Generation::Hopper) {
       module.emitError("no code can be generated for ")
@@ -46,7 +50,7 @@ backfuse::lowerGraph(ModuleOp module, const CompileOptions &options) {
     auto build = [&](OpPassManager &pm) {
       buildExpandPipeline(pm);
       buildFusePipeline(pm);
-      buildTilePipeline(pm, *target, options.tuningFile);
+      buildTilePipeline(pm, *target, options.tuningFile, precision);
       buildMachinePipeline(pm, *target);
     };
     if (failed(runPipeline(*kernels.module, build, options)))

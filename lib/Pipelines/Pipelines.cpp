@@ -33,7 +33,11 @@ void backfuse::buildFusePipeline(OpPassManager &pm) {
 }
 
 void backfuse::buildTilePipeline(OpPassManager &pm, const arch::Target &target,
-                                 llvm::StringRef tuningFile) {
+                                 llvm::StringRef tuningFile,
+                                 llvm::StringRef precision) {
+  RouteProductsPassOptions routes;
+  routes.precision = precision.str();
+  pm.addNestedPass<mlp::GraphOp>(createRouteProductsPass(routes));
   SelectSchedulePassOptions schedule;
   schedule.target = target.name.str();
   schedule.tuning = tuningFile.str();
@@ -61,10 +65,11 @@ void backfuse::buildLlvmPipeline(OpPassManager &pm) {
 
 void backfuse::buildCompilePipeline(OpPassManager &pm,
                                     const arch::Target &target,
-                                    llvm::StringRef tuningFile) {
+                                    llvm::StringRef tuningFile,
+                                    llvm::StringRef precision) {
   buildExpandPipeline(pm);
   buildFusePipeline(pm);
-  buildTilePipeline(pm, target, tuningFile);
+  buildTilePipeline(pm, target, tuningFile, precision);
   buildMachinePipeline(pm, target);
   buildLlvmPipeline(pm);
 }

@@ -255,7 +255,7 @@ LogicalResult backfuse::selectSchedule(mlp::GraphOp graph,
                                        StringRef targetName,
                                        StringRef tuningFile) {
   for (Operation &op : graph.getBody().front().without_terminator())
-    if (!isa<mlp::LaunchOp>(op))
+    if (!isa<mlp::LaunchOp, mlp::ConvertOp>(op))
       return op.emitOpError("is not in a launch (backfuse-fuse-into-launches "
                             "puts it into one)");
   const arch::Target &target = *arch::lookupTarget(targetName);

@@ -709,3 +709,41 @@ LogicalResult FusedYieldOp::verify() {
 
 #define GET_OP_CLASSES
 #include "dialects/Mlp/IR/MlpLaunchOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// ConvertOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConvertOp::verify() {
+  auto type = cast<RankedTensorType>(getX().getType());
+  int64_t rank = type.getRank();
+  // (C1)
+  if (!type.getElementType().isF32() || rank == 0 ||
+      !getExtent(type, rank - 1).isFixed())
+    return emitOpError("expects an f32 tensor with a fixed last axis, but got ")
+           << type;
+  // (C2)
+  if (getOutputs().size() < (getSum() ? 2u : 1u) || getNumCopies() > 2)
+    return emitOpError("expects one or two copies, but got ")
+           << int64_t(getOutputs().size()) - (getSum() ? 1 : 0);
+  Type element = getElementTypeOrSelf(getOutputs()[0].getType());
+  for (Value copy : getOutputs().take_front(getNumCopies())) {
+    auto copyType = cast<RankedTensorType>(copy.getType());
+    if (getExtents(copyType) != getExtents(type) ||
+        copyType.getElementType() != element ||
+        !(element.isBF16() || (element.isF16() && getNumCopies() == 1)))
+      return emitOpError("expects copies of one 16-bit type with the tensor's "
+                         "extents, two only of bf16, but got ")
+             << copyType;
+  }
+  // (C3)
+  if (getSum()) {
+    auto sum = cast<RankedTensorType>(getOutputs().back().getType());
+    if (!sum.getElementType().isF32() || sum.getRank() != 1 ||
+        getExtent(sum, 0) != getExtent(type, rank - 1))
+      return emitOpError("expects a sum of the last axis's extent in f32, but "
+                         "got ")
+             << sum;
+  }
+  return success();
+}

@@ -204,4 +204,37 @@ def Mlp_FusedYieldOp : Op<Mlp_Dialect, "fused_yield",
   }];
 }
 
+//===----------------------------------------------------------------------===//
+// 16-bit copies of f32 operands
+//===----------------------------------------------------------------------===//
+
+def Mlp_ConvertOp : Op<Mlp_Dialect, "convert", [Pure]> {
+  let summary = "16-bit copies of an f32 tensor, and its column sums";
+  let description = [{
+    Results: one copy rounded to nearest even, or two of bf16 whose sum is the
+    tensor to 2^-17 (the second holds what the first leaves); with `sum`, the f32
+    sum of the tensor's own values over all axes but the last comes after them.
+    What products of f32 operands read that no launch writes.
+
+    Constraints:
+    - (C1) the tensor is f32 and its last axis fixed;
+    - (C2) there are one or two copies, of the tensor's extents and of one 16-bit
+      type; two are bf16;
+    - (C3) the sum is an f32 vector of the last axis's extent.
+
+    Example:
+    ```mlir
+    %hi, %lo, %s = mlp.convert %x sum : tensor<?x192xf32, #mlp.dims<T, _>>
+        -> tensor<?x192xbf16, #mlp.dims<T, _>>, tensor<?x192xbf16, #mlp.dims<T, _>>, tensor<192xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, UnitAttr:$sum);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = "$x (`sum` $sum^)? attr-dict `:` type($x) `->` type($outputs)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    unsigned getNumCopies() { return getOutputs().size() - (getSum() ? 1 : 0); }
+  }];
+}
+
 #endif // BACKFUSE_MLP_LAUNCH_OPS_TD

@@ -28,7 +28,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
     (C1) There is one binding for each argument, and it fits the argument's
          type: `input`, `output` and `temporary` bind tensors, `workspace` a
          `!tile.workspace`, `extent` an index, `param` an f32, `tag` an i64.
-    (C2) There is one task of each kind but `sum`, which is optional.
+    (C2) There is one task of each kind but `sum`, which is optional; or there is
+         no task, and the kernel holds tile.convert and tile.finish_sum only.
     (C3) Each task walks the same spaces in the same order.
     (C4) For each space and pool, the entries that `load` produces are those
          that `multiply` and then `drain` consume: same rings, same order, same
@@ -347,6 +348,35 @@ def Tile_FinishSumOp : Tile_Op<"finish_sum"> {
     $partials `flags` $flags `tag` $tag `lines` $lines `into` $result attr-dict
     `:` qualified(type($result))
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Conversion
+//===----------------------------------------------------------------------===//
+
+def Tile_ConvertOp : Tile_Op<"convert", [AttrSizedOperandSegments]> {
+  let summary = "writes 16-bit copies of an f32 matrix, and sums its columns";
+  let description = [{
+    What a kernel without tasks holds. The copies are the matrix rounded to
+    nearest even, or the matrix in two bf16 parts. With partials, the f32 sums of
+    the columns over each 64 rows become a line of `partials`, published by a flag
+    of `flags` for each 64 columns.
+
+    ```mlir
+    tile.convert %x rows %m to %hi, %lo : !tile.tensor<?x192xf32> to !tile.tensor<?x192xbf16>, !tile.tensor<?x192xbf16>
+    ```
+    (C1) The source is f32; there are one or two copies of its shape and of one
+         16-bit type, two of bf16.
+    (C2) Partials, flags and tag come together.
+  }];
+  let arguments = (ins Tile_Tensor:$source, Index:$rows, Variadic<Tile_Tensor>:$copies,
+                       Optional<Tile_Workspace>:$partials,
+                       Optional<Tile_Workspace>:$flags, Optional<I64>:$tag);
+  let assemblyFormat = [{
+    $source `rows` $rows `to` $copies (`partials` $partials^ `flags` $flags `tag` $tag)?
+    attr-dict `:` qualified(type($source)) `to` qualified(type($copies))
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // BACKFUSE_DIALECTS_TILE_TILEOPS

@@ -229,6 +229,8 @@ LogicalResult KernelOp::verifyRegions() {
     if (!tasks.try_emplace(task.getKind(), task).second)
       return task.emitOpError("is the second task of kind ")
              << stringifyTaskKind(task.getKind()) << " (C2)";
+  if (tasks.empty() && !getBlock().getOps<ConvertOp>().empty())
+    return success();
   for (TaskKind kind : {TaskKind::Load, TaskKind::Multiply, TaskKind::Drain})
     if (!tasks.count(kind))
       return emitOpError("expects a task of kind ")
@@ -424,5 +426,29 @@ LogicalResult DrainOp::verify() {
     return emitOpError("yield kinds do not count the results (C3)");
   if ((slots || stores) && !getRing())
     return emitOpError("expects a ring for operands or results in slots (C4)");
+  return success();
+}
+
+LogicalResult ConvertOp::verify() {
+  auto source = cast<GlobalTensorType>(getSource().getType());
+  Type element = getCopies().empty()
+                     ? Type()
+                     : cast<GlobalTensorType>(getCopies()[0].getType())
+                           .getElement();
+  bool fits = source.getElement().isF32() && getCopies().size() <= 2 &&
+              element &&
+              (element.isBF16() ||
+               (element.isF16() && getCopies().size() == 1));
+  for (Value copy : getCopies()) {
+    auto type = cast<GlobalTensorType>(copy.getType());
+    fits &= type.getRows() == source.getRows() &&
+            type.getCols() == source.getCols() && type.getElement() == element;
+  }
+  if (!fits)
+    return emitOpError("expects an f32 source and one or two copies of its "
+                       "shape, two only of bf16 (C1)");
+  if (bool(getPartials()) != bool(getTag()) ||
+      bool(getPartials()) != bool(getFlags()))
+    return emitOpError("expects partials, flags and a tag together (C2)");
   return success();
 }

@@ -24,10 +24,12 @@ void buildExpandPipeline(mlir::OpPassManager &pm);
 /// before fusion, so that no variant loads what only another needs.
 void buildFusePipeline(mlir::OpPassManager &pm);
 
-/// Launches to tile kernels for `target`; elementary functions last, since the
+/// Launches to tile kernels for `target`, `precision` overriding what f32 products
+/// ask for, a tuning file the cost model; elementary functions last, since the
 /// cost model counts them as one.
 void buildTilePipeline(mlir::OpPassManager &pm, const arch::Target &target,
-                       llvm::StringRef tuningFile = {});
+                       llvm::StringRef tuningFile = {},
+                       llvm::StringRef precision = {});
 
 /// Tile kernels to kernels of the machine level.
 void buildMachinePipeline(mlir::OpPassManager &pm, const arch::Target &target);
@@ -37,7 +39,8 @@ void buildLlvmPipeline(mlir::OpPassManager &pm);
 
 /// All of them.
 void buildCompilePipeline(mlir::OpPassManager &pm, const arch::Target &target,
-                          llvm::StringRef tuningFile = {});
+                          llvm::StringRef tuningFile = {},
+                       llvm::StringRef precision = {});
 
 /// Registers them by name: backfuse-compile and its phases.
 void registerPipelines();

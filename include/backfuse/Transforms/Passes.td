@@ -126,6 +126,26 @@ def FuseIntoLaunchesPass
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def RouteProductsPass : Pass<"backfuse-route-products", "::backfuse::mlp::GraphOp"> {
+  let summary = "Choose how products of f32 operands are computed";
+  let description = [{
+    On a target whose tensor cores take 16-bit operands only, an f32 product reads
+    16-bit copies: `fp16` and `bf16` one of each operand; `bf16x3`, and `tf32` by
+    its promise, two bf16 copies of each, whose three (or, with an operand that is
+    exact in bf16, two) largest products are added up. A launch that computes an
+    operand stores the copies in place of it; inputs are copied by `mlp.convert`.
+    Column sums that rode on an f32 operand are taken from its own values there.
+
+    Precondition: graphs hold launches only. Postcondition: every contraction has
+    16-bit operands; `ieee` is refused.
+  }];
+  let options = [
+    Option<"precision", "precision", "std::string", "\"\"",
+           "Overrides the precision of every f32 product">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def SelectSchedulePass : Pass<"backfuse-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose tiles and split counts per range of token counts";
   let description = [{

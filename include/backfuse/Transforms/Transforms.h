@@ -36,6 +36,11 @@ mlir::LogicalResult fuseIntoLaunches(mlp::GraphOp graph);
 /// the graph does.
 mlir::FailureOr<std::string> describeFusion(mlp::GraphOp graph);
 
+/// Makes every contraction one of 16-bit operands. `precision` overrides what the
+/// products ask for. Emits an error at a product that has no route.
+mlir::LogicalResult routeProducts(mlp::GraphOp graph,
+                                  std::optional<mlp::Precision> precision);
+
 /// Replaces the graph by a clone per tile configuration that is best on `target`
 /// for some token count, by the cost model or, if it is named, by a tuning file.
 /// Emits an error if none fits.

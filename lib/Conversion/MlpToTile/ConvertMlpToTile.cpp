@@ -24,7 +24,7 @@ using namespace backfuse;
 
 static LogicalResult verifyLaunched(mlp::GraphOp graph) {
   for (Operation &op : graph.getBody().front().without_terminator())
-    if (!isa<mlp::LaunchOp>(op))
+    if (!isa<mlp::LaunchOp, mlp::ConvertOp>(op))
       return op.emitOpError(
           "is not in a launch (backfuse-fuse-into-launches puts it into one)");
   return success();
@@ -61,10 +61,10 @@ static tile::ExprAttr tensorBytes(RankedTensorType type) {
 
 /// Leaves each product's place in the op list, operand type and operations on
 /// the kernel, and the tile's shape.
-static void describeProducts(mlp::LaunchOp launch, tile::KernelOp kernel) {
-  Builder b(launch.getContext());
+static void describeProducts(ArrayRef<mlp::FusedOp> all, tile::KernelOp kernel) {
+  Builder b(kernel.getContext());
   SmallVector<Attribute> products, types, operations;
-  for (mlp::FusedOp fused : launch.getFusedOps()) {
+  for (mlp::FusedOp fused : all) {
     for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
       mlp::ContractionAttr contraction = fused.getContraction(i);
       products.push_back(
@@ -138,8 +138,8 @@ static FailureOr<StorageMap> assignStorage(mlp::GraphOp graph) {
     bind(value, tile::BindKind::Output, i);
   }
   int64_t temporaries = 0;
-  for (mlp::LaunchOp launch : graph.getBody().front().getOps<mlp::LaunchOp>())
-    for (Value result : launch.getResults())
+  for (Operation &op : graph.getBody().front().without_terminator())
+    for (Value result : op.getResults())
       if (!storage.contains(result))
         bind(result, tile::BindKind::Temporary, temporaries++,
              tensorBytes(cast<RankedTensorType>(result.getType())));
@@ -152,22 +152,45 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
     return failure();
   Builder b(graph.getContext());
   unsigned step = 0, firstFused = 0;
-  for (mlp::LaunchOp launch : graph.getBody().front().getOps<mlp::LaunchOp>()) {
-    std::string name =
-        (graph.getSymName() + "_launch" + Twine(step)).str();
-    KernelBuilder builder(launch, *storage, firstFused);
-    FailureOr<tile::KernelOp> kernel = builder.build(graph, name);
+  std::string notEmpty = whyNotEmpty(graph);
+  auto finish = [&](tile::KernelOp kernel) {
+    for (NamedAttribute attribute : graph->getDiscardableAttrs())
+      kernel->setAttr(attribute.getName(), attribute.getValue());
+    kernel->setAttr("tile.variant", graph.getSymNameAttr());
+    kernel->setAttr("tile.step", b.getI64IntegerAttr(step++));
+    if (DictionaryAttr assumptions = graph.getAssumptionsAttr())
+      kernel->setAttr("tile.assumptions", assumptions);
+    if (!notEmpty.empty())
+      kernel->setAttr("tile.not_empty", b.getStringAttr(notEmpty));
+  };
+  auto nameOf = [&](StringRef kind) {
+    return (graph.getSymName() + "_" + kind + Twine(step)).str();
+  };
+  SmallVector<mlp::ConvertOp> converts;
+  for (Operation &op :
+       llvm::make_early_inc_range(graph.getBody().front().without_terminator())) {
+    if (auto convert = dyn_cast<mlp::ConvertOp>(op)) {
+      converts.push_back(convert);
+      continue;
+    }
+    if (!converts.empty()) {
+      KernelBuilder builder(converts.front(), *storage);
+      FailureOr<tile::KernelOp> kernel =
+          builder.buildConversion(converts, graph, nameOf("convert"));
+      if (failed(kernel))
+        return failure();
+      describeProducts({}, *kernel);
+      finish(*kernel);
+      converts.clear();
+    }
+    auto launch = cast<mlp::LaunchOp>(op);
+    KernelBuilder builder(launch, *storage);
+    FailureOr<tile::KernelOp> kernel =
+        builder.build(launch, firstFused, graph, nameOf("launch"));
     if (failed(kernel))
       return failure();
-    for (NamedAttribute attribute : graph->getDiscardableAttrs())
-      (*kernel)->setAttr(attribute.getName(), attribute.getValue());
-    (*kernel)->setAttr("tile.variant", graph.getSymNameAttr());
-    (*kernel)->setAttr("tile.step", b.getI64IntegerAttr(step++));
-    if (DictionaryAttr assumptions = graph.getAssumptionsAttr())
-      (*kernel)->setAttr("tile.assumptions", assumptions);
-    describeProducts(launch, *kernel);
-    if (std::string reason = whyNotEmpty(graph); !reason.empty())
-      (*kernel)->setAttr("tile.not_empty", b.getStringAttr(reason));
+    describeProducts(launch.getFusedOps(), *kernel);
+    finish(*kernel);
     firstFused += launch.getFusedOps().size();
   }
   graph.erase();

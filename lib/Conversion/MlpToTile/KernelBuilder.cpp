@@ -109,13 +109,13 @@ FailureOr<Value> KernelBuilder::tensorArgument(Value value,
   auto it = storage.find(value);
   assert(it != storage.end() && "value has no place");
   if (!cols.isFixed())
-    return launch.emitOpError("reads a tensor of type ")
+    return owner->emitOpError("reads a tensor of type ")
            << type << " along rows of variable length " << cols.str()
            << "; rows must have a fixed length: make the variable dimensions "
               "the leading ones";
   Type element = type.getElementType();
   if (cols.factor * elementBytes(element) % 16 && !(rows.isFixed() && rows.factor == 1))
-    return launch.emitOpError("reads or writes a tensor of type ")
+    return owner->emitOpError("reads or writes a tensor of type ")
            << type << ", whose rows of " << cols.factor << " elements are not a "
            << "multiple of 16 bytes; pad them to a multiple of "
            << 16 / elementBytes(element) << " elements";
@@ -486,8 +486,11 @@ void KernelBuilder::createSum(Part &part, Block &block) {
   tile::SkipOp::create(b, part.entryRing, index(entries));
 }
 
-FailureOr<tile::KernelOp> KernelBuilder::build(Operation *anchor,
+FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
+                                               unsigned firstFused,
+                                               Operation *anchor,
                                                StringRef name) {
+  launch = launchOp;
   b.setInsertionPoint(anchor);
   kernel = tile::KernelOp::create(b, name, b.getArrayAttr({}));
   kernel.getBody().emplaceBlock();
@@ -624,4 +627,60 @@ LogicalResult KernelBuilder::checkTensors() {
         return fused.emitOpError("has a result that its launch does not yield");
   }
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+FailureOr<tile::KernelOp>
+KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts,
+                               Operation *anchor, StringRef name) {
+  b.setInsertionPoint(anchor);
+  kernel = tile::KernelOp::create(b, name, b.getArrayAttr({}));
+  kernel.getBody().emplaceBlock();
+  b.setInsertionPointToEnd(&kernel.getBlock());
+  mlp::Extent one;
+  struct Sum {
+    Value partials, flags, lines, result;
+  };
+  SmallVector<Sum> sums;
+  for (mlp::ConvertOp convert : converts) {
+    b.setLoc(convert.getLoc());
+    auto type = cast<RankedTensorType>(convert.getX().getType());
+    mlp::Extent cols = mlp::getExtent(type, type.getRank() - 1);
+    std::optional<mlp::Extent> rows =
+        mlp::getExtentOfAxes(type, 0, type.getRank() - 1);
+    if (!rows)
+      return convert.emitOpError("has more rows than 64 bits count");
+    FailureOr<Value> source = tensorArgument(convert.getX(), *rows, cols);
+    if (failed(source))
+      return failure();
+    SmallVector<Value> copies;
+    for (Value copy : convert.getOutputs().take_front(convert.getNumCopies())) {
+      FailureOr<Value> tensor = tensorArgument(copy, *rows, cols);
+      if (failed(tensor))
+        return failure();
+      copies.push_back(*tensor);
+    }
+    Value rowCount = extentArgument(*rows);
+    Sum sum;
+    if (convert.getSum()) {
+      AffineExpr lines = extentExpr(*rows).ceilDiv(64);
+      sum.partials = workspaceArgument(lines * (cols.factor * 4));
+      sum.flags = workspaceArgument(lines * ((cols.factor + 63) / 64 * 8));
+      sum.lines = arith::DivUIOp::create(
+          b, arith::AddIOp::create(b, rowCount, index(63)), index(64));
+      sum.result = *tensorArgument(convert.getOutputs().back(), one, cols);
+      sums.push_back(sum);
+    }
+    tile::ConvertOp::create(b, *source, rowCount, copies, sum.partials,
+                            sum.flags,
+                            convert.getSum() ? tagArgument() : Value());
+  }
+  for (Sum &sum : sums)
+    tile::FinishSumOp::create(b, sum.partials, sum.flags, tagArgument(),
+                              sum.lines, sum.result);
+  kernel.setBindingsAttr(b.getArrayAttr(bindings));
+  return kernel;
 }

@@ -27,14 +27,21 @@ using StorageMap = llvm::MapVector<mlir::Value, Storage>;
 
 class KernelBuilder {
 public:
-  KernelBuilder(mlp::LaunchOp launch, const StorageMap &storage,
-                unsigned firstFused)
-      : launch(launch), storage(storage), firstFused(firstFused),
-        b(launch.getLoc(), launch.getContext()) {}
+  /// `owner` is where errors are reported.
+  KernelBuilder(mlir::Operation *owner, const StorageMap &storage)
+      : owner(owner), storage(storage), b(owner->getLoc(), owner->getContext()) {
+  }
 
-  /// Creates the kernel before `anchor`.
-  mlir::FailureOr<tile::KernelOp> build(mlir::Operation *anchor,
+  /// Creates the kernel of a launch before `anchor`; `firstFused` is the number
+  /// of its first fused op in the graph.
+  mlir::FailureOr<tile::KernelOp> build(mlp::LaunchOp launch,
+                                        unsigned firstFused,
+                                        mlir::Operation *anchor,
                                         llvm::StringRef name);
+  /// Creates one kernel for all conversions before `anchor`.
+  mlir::FailureOr<tile::KernelOp>
+  buildConversion(llvm::ArrayRef<mlp::ConvertOp> converts,
+                  mlir::Operation *anchor, llvm::StringRef name);
 
 private:
   struct Contraction {
@@ -90,9 +97,9 @@ private:
   /// The value inside of the graph that a result of a fused op becomes.
   mlir::Value launchResult(mlir::Value fusedResult);
 
+  mlir::Operation *owner;
   mlp::LaunchOp launch;
   const StorageMap &storage;
-  unsigned firstFused;
   mlir::ImplicitLocOpBuilder b;
   tile::KernelOp kernel;
   llvm::SmallVector<mlir::Attribute> bindings;

@@ -42,10 +42,14 @@ static void attachLayout(tile::KernelOp kernel, const KernelLayout &layout,
   function->setAttr("tile.maps", b.getArrayAttr(maps));
   function->setAttr("tile.arguments", b.getDenseI64ArrayAttr(arguments));
   function->setAttr("tile.smem_bytes", b.getI64IntegerAttr(layout.smemBytes));
-  function->setAttr("tile.threads", b.getI64IntegerAttr(threads));
+  function->setAttr(
+      "tile.threads",
+      b.getI64IntegerAttr(layout.isConversion ? convertThreads : threads));
   function->setAttr(
       "tile.roles",
-      b.getStrArrayAttr({"0 load", "2-3 sum", "4-11 multiply, drain"}));
+      layout.isConversion
+          ? b.getStrArrayAttr({"0-7 convert"})
+          : b.getStrArrayAttr({"0 load", "2-3 sum", "4-11 multiply, drain"}));
   for (NamedAttribute attribute : kernel->getDiscardableAttrs())
     function->setAttr(attribute.getName(), attribute.getValue());
 }

@@ -382,8 +382,8 @@ FailureOr<Operation *> HopperEmitter::emit() {
     types.push_back(type);
   }
   KernelShape shape;
-  shape.threads = threads;
-  shape.maxRegisters = launchRegisters;
+  shape.threads = layout.isConversion ? convertThreads : threads;
+  shape.maxRegisters = layout.isConversion ? 0 : launchRegisters;
   function = createKernel(outer, kernel.getLoc(), kernel.getSymName(),
                           layout.maps.size(), types, shape);
   Block *entry = kernelEntry(function);
@@ -392,6 +392,12 @@ FailureOr<Operation *> HopperEmitter::emit() {
                entry->getArgument(layout.maps.size() + i));
 
   b.setInsertionPointToEnd(entry);
+  if (layout.isConversion) {
+    if (failed(emitConvertKernel()))
+      return failure();
+    createReturn(b);
+    return function;
+  }
   emitPrologue();
   for (Operation &op : kernel.getBlock()) {
     if (isa<tile::TaskOp, tile::SpaceOp, tile::PoolOp, tile::RingOp,

@@ -16,6 +16,7 @@
 namespace backfuse::hopper {
 
 /// Sizes that are Hopper's, or this kernel structure's.
+constexpr int64_t convertThreads = 256;
 constexpr int64_t threads = 384, warpgroupThreads = 128, numConsumers = 2;
 constexpr int64_t tileRows = 128, warpgroupRows = 64;
 constexpr int64_t firstSumWarp = 2, numSumWarps = 2;
@@ -52,6 +53,7 @@ struct KernelLayout {
   int64_t scratchOffset = 0; // for column sums of drains
   int64_t smemBytes = 0;
   bool hasSum = false;
+  bool isConversion = false; // a kernel without tasks
 
   unsigned mapIndex(const MapUse &use) const;
 };
@@ -139,7 +141,13 @@ private:
   mlir::LogicalResult emitSumTask(tile::TaskOp task);
   mlir::LogicalResult emitSumBlock(mlir::Block &block, Unit &unit);
   void emitSumOperand(tile::SumOperandOp sum);
-  void emitFinishSum(tile::FinishSumOp finish);
+  /// By `numWarps` warps of each CTA, of which this is number `warpNumber`.
+  void emitFinishSum(tile::FinishSumOp finish, mlir::Value warpNumber,
+                     int64_t numWarps);
+
+  // HopperConvert.cpp
+  mlir::LogicalResult emitConvertKernel();
+  void emitConvert(tile::ConvertOp convert);
 
   // Rings
   Slot currentSlot(mlir::Value pool);

@@ -54,6 +54,7 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
     if (!llvm::is_contained(layout.maps, use))
       layout.maps.push_back(use);
   };
+  layout.isConversion = !kernel.getBlock().getOps<tile::ConvertOp>().empty();
   int64_t numSums = 0;
   WalkResult result = kernel.walk([&](Operation *op) {
     if (auto space = dyn_cast<tile::SpaceOp>(op)) {
@@ -100,7 +101,8 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
     return failure();
 
   for (BlockArgument argument : kernel.getBlock().getArguments()) {
-    bool plain = !isa<tile::GlobalTensorType>(argument.getType());
+    bool plain =
+        !isa<tile::GlobalTensorType>(argument.getType()) || layout.isConversion;
     for (OpOperand &use : argument.getUses()) {
       auto drain = dyn_cast<tile::DrainOp>(use.getOwner());
       plain |= isa<tile::FinishSumOp>(use.getOwner()) ||

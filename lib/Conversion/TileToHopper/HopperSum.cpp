@@ -25,7 +25,7 @@ LogicalResult HopperEmitter::emitSumTask(tile::TaskOp task) {
           })))
         return failure();
     } else if (auto finish = dyn_cast<tile::FinishSumOp>(op)) {
-      emitFinishSum(finish);
+      emitFinishSum(finish, sub(warp, c(firstSumWarp)), numSumWarps);
     } else if (failed(emitScalar(op))) {
       return failure();
     }
@@ -172,17 +172,17 @@ void HopperEmitter::emitSumOperand(tile::SumOperandOp sum) {
 }
 
 /// One warp adds up 64 columns, two a lane; the warps of the grid take turns.
-void HopperEmitter::emitFinishSum(tile::FinishSumOp finish) {
+void HopperEmitter::emitFinishSum(tile::FinishSumOp finish, Value warpNumber,
+                                  int64_t numWarps) {
   Type f32 = b.getF32Type();
   auto result = cast<tile::GlobalTensorType>(finish.getResult().getType());
   int64_t cols = result.getCols();
   int64_t panels = llvm::divideCeil(cols, sumCols);
-  Value sumWarp = sub(warp, c(firstSumWarp));
   Value lines = mapped(finish.getLines()), tag = mapped(finish.getTag());
   // Warps of different CTAs first: panels are few.
-  Value first = add(cta, mul(sumWarp, numCtas));
+  Value first = add(cta, mul(warpNumber, numCtas));
   auto loop = scf::ForOp::create(b, first, c(panels),
-                                 mul(numCtas, c(numSumWarps)));
+                                 mul(numCtas, c(numWarps)));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value panel = loop.getInductionVar();

@@ -395,12 +395,21 @@ static void exportProducts(Operation *kernel, const Names &names,
   auto operations = kernel->getAttrOfType<ArrayAttr>("tile.operations");
   for (auto [index, type, count] : llvm::zip(products, types, operations)) {
     Type element = cast<TypeAttr>(type).getValue();
-    auto product = std::make_unique<bundle::ProductT>();
-    product->op = cast<IntegerAttr>(index).getInt();
-    product->route = element.isF16() ? "fp16" : "bf16";
-    product->a_type = product->b_type = dtypeOf(element);
-    product->terms = 1;
-    variant.products.push_back(std::move(product));
+    // Terms of one product of the graph follow each other.
+    uint32_t op = cast<IntegerAttr>(index).getInt();
+    if (!variant.products.empty() && variant.products.back()->op == op) {
+      bundle::ProductT &product = *variant.products.back();
+      ++product.terms;
+      product.route =
+          "bf16x3: " + std::to_string(product.terms) + " products of bf16 parts";
+    } else {
+      auto product = std::make_unique<bundle::ProductT>();
+      product->op = op;
+      product->route = element.isF16() ? "fp16" : "bf16";
+      product->a_type = product->b_type = dtypeOf(element);
+      product->terms = 1;
+      variant.products.push_back(std::move(product));
+    }
     auto work = std::make_unique<bundle::WorkT>();
     work->rate = element.isF16() ? bundle::Rate::F16 : bundle::Rate::BF16;
     work->operations = encode(cast<tile::ExprAttr>(count), names).take();

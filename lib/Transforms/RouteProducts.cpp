@@ -1,0 +1,365 @@
+//===- RouteProducts.cpp - How products of f32 operands are computed ------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Precondition: graphs hold launches only.
+// Postcondition: every contraction has 16-bit operands.
+//===----------------------------------------------------------------------===//
+#include "backfuse/Transforms/Passes.h"
+#include "backfuse/Transforms/Transforms.h"
+#include "dialects/Mlp/IR/MlpLaunchOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#define DEBUG_TYPE "backfuse-route-products"
+
+namespace backfuse {
+#define GEN_PASS_DEF_ROUTEPRODUCTSPASS
+#include "backfuse/Transforms/Passes.h.inc"
+} // namespace backfuse
+
+using namespace mlir;
+using namespace backfuse;
+
+namespace {
+/// In which 16-bit form products read an f32 tensor.
+enum class Form { Fp16, Bf16, Split };
+
+/// The copies of a tensor in one form: one, or the two parts of a split.
+using Copies = SmallVector<Value, 2>;
+
+/// What is needed of an f32 tensor that products read.
+struct Need {
+  SetVector<Form> forms;
+  /// Sums over all axes but the last that rode on it: results of launches.
+  SmallVector<Value> sums;
+};
+} // namespace
+
+static Form formOf(mlp::Precision precision) {
+  switch (precision) {
+  case mlp::Precision::Fp16:
+    return Form::Fp16;
+  case mlp::Precision::Bf16:
+    return Form::Bf16;
+  default:
+    return Form::Split;
+  }
+}
+
+static Type elementOf(Form form, MLIRContext *context) {
+  return form == Form::Fp16 ? Type(Float16Type::get(context))
+                            : Type(BFloat16Type::get(context));
+}
+
+static bool isF32(Value value) {
+  return getElementTypeOrSelf(value.getType()).isF32();
+}
+
+//===----------------------------------------------------------------------===//
+// Decide
+//===----------------------------------------------------------------------===//
+
+/// The precision of a contraction of f32 operands; an error if it has no route.
+static FailureOr<mlp::Precision>
+precisionOf(mlp::FusedOp fused, unsigned contraction,
+            std::optional<mlp::Precision> override) {
+  mlp::PrecisionAttr attr = fused.getContraction(contraction).getPrecision();
+  mlp::Precision precision = override.value_or(
+      attr ? attr.getValue() : mlp::Precision::Ieee);
+  if (precision == mlp::Precision::Ieee)
+    return fused.emitOpError("asks for a product of precision ieee, which the "
+                             "target's tensor cores cannot compute; use tf32, "
+                             "bf16x3, fp16 or bf16");
+  return precision;
+}
+
+static FailureOr<llvm::MapVector<Value, Need>>
+collectNeeds(mlp::GraphOp graph, std::optional<mlp::Precision> override) {
+  llvm::MapVector<Value, Need> needs;
+  WalkResult result = graph.walk([&](mlp::FusedOp fused) {
+    for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+      if (!isF32(fused.getA(i)) && !isF32(fused.getB(i)))
+        continue;
+      FailureOr<mlp::Precision> precision = precisionOf(fused, i, override);
+      if (failed(precision))
+        return WalkResult::interrupt();
+      for (mlp::Side side : {mlp::Side::A, mlp::Side::B})
+        if (Value operand = fused.getOperandOf(i, side); isF32(operand))
+          needs[operand].forms.insert(formOf(*precision));
+    }
+    for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
+      mlp::OperandSumAttr sum = fused.getOperandSum(i);
+      Value operand =
+          fused.getOperandOf(sum.getContraction(), sum.getOperand());
+      if (!isF32(operand))
+        continue;
+      if (!isa<BlockArgument>(operand)) {
+        fused.emitOpError("sums an f32 operand that another launch computes, "
+                          "which is not built yet; sum it where it is computed");
+        return WalkResult::interrupt();
+      }
+      auto launch = cast<mlp::LaunchOp>(fused->getParentOp());
+      Value inside = fused.getOperandSumResults()[i];
+      for (auto [outer, value] :
+           llvm::zip(launch.getResults(), launch.getYield().getValues()))
+        if (value == inside)
+          needs[operand].sums.push_back(outer);
+    }
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return needs;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewrite
+//===----------------------------------------------------------------------===//
+
+namespace {
+class RouteRewriter {
+public:
+  RouteRewriter(mlp::GraphOp graph, llvm::MapVector<Value, Need> needs,
+                std::optional<mlp::Precision> override)
+      : graph(graph), needs(std::move(needs)), override(override),
+        b(graph.getContext()) {}
+
+  void rewrite();
+
+private:
+  void convertInput(Value input, Need &need);
+  void rewriteLaunch(mlp::LaunchOp launch);
+  mlp::FusedOp rewriteFused(mlp::FusedOp fused,
+                            SmallVectorImpl<Value> &oldResults,
+                            SmallVectorImpl<std::pair<Value, Form>> &copies);
+  RankedTensorType copyType(Value value, Form form) {
+    return cast<RankedTensorType>(value.getType())
+        .clone(elementOf(form, graph.getContext()));
+  }
+  /// The launch's result that a fused op's result becomes.
+  static Value outerResult(Value inside) {
+    auto launch = cast<mlp::LaunchOp>(inside.getDefiningOp()->getParentOp());
+    for (auto [outer, value] :
+         llvm::zip(launch.getResults(), launch.getYield().getValues()))
+      if (value == inside)
+        return outer;
+    return {};
+  }
+  /// Whether something but a product reads the f32 tensor itself.
+  bool isReadAsF32(Value value) {
+    return llvm::any_of(value.getUses(), [](OpOperand &use) {
+      auto fused = dyn_cast<mlp::FusedOp>(use.getOwner());
+      return !fused || use.getOperandNumber() >=
+                           fused.getContractionOperands().size();
+    });
+  }
+
+  mlp::GraphOp graph;
+  llvm::MapVector<Value, Need> needs;
+  std::optional<mlp::Precision> override;
+  OpBuilder b;
+  llvm::MapVector<std::pair<Value, int>, Copies> copies;
+  SmallVector<mlp::LaunchOp> replaced;
+};
+} // namespace
+
+void RouteRewriter::convertInput(Value input, Need &need) {
+  auto type = cast<RankedTensorType>(input.getType());
+  bool first = true;
+  for (Form form : need.forms) {
+    SmallVector<Type> types(form == Form::Split ? 2 : 1,
+                            copyType(input, form));
+    bool sum = first && !need.sums.empty();
+    if (sum)
+      types.push_back(mlp::getTensorType(
+          {mlp::getExtent(type, type.getRank() - 1)}, type.getElementType()));
+    auto convert = mlp::ConvertOp::create(b, graph.getLoc(), types, input, sum);
+    unsigned count = convert.getNumCopies();
+    copies[{input, int(form)}] =
+        llvm::to_vector_of<Value, 2>(convert.getOutputs().take_front(count));
+    if (sum)
+      for (Value old : need.sums)
+        old.replaceAllUsesWith(convert.getOutputs().back());
+    first = false;
+  }
+}
+
+/// The products of parts that make up one product: all but low times low.
+static SmallVector<std::pair<Value, Value>> pairParts(ArrayRef<Value> a,
+                                                      ArrayRef<Value> b) {
+  SmallVector<std::pair<Value, Value>> pairs;
+  for (auto [i, x] : llvm::enumerate(a))
+    for (auto [j, y] : llvm::enumerate(b))
+      if (i + j < 2)
+        pairs.push_back({x, y});
+  return pairs;
+}
+
+mlp::FusedOp
+RouteRewriter::rewriteFused(mlp::FusedOp fused,
+                            SmallVectorImpl<Value> &oldResults,
+                            SmallVectorImpl<std::pair<Value, Form>> &stored) {
+  MLIRContext *context = graph.getContext();
+  SmallVector<Value> operands;
+  SmallVector<Attribute> contractions, sums;
+  SmallVector<unsigned> firstTerm;
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+    mlp::ContractionAttr attr = fused.getContraction(i);
+    firstTerm.push_back(contractions.size());
+    Value a = fused.getA(i), bOperand = fused.getB(i);
+    Copies partsA{a}, partsB{bOperand};
+    if (isF32(a) || isF32(bOperand)) {
+      Form form = formOf(*precisionOf(fused, i, override));
+      if (isF32(a))
+        partsA = copies[{a, int(form)}];
+      if (isF32(bOperand))
+        partsB = copies[{bOperand, int(form)}];
+    }
+    for (auto [x, y] : pairParts(partsA, partsB)) {
+      operands.append({x, y});
+      contractions.push_back(mlp::ContractionAttr::get(
+          context, attr.getAcc(), attr.getK(), attr.getA(), attr.getB(),
+          mlp::PrecisionAttr(), attr.getOpIndex()));
+    }
+  }
+  // Yields: those that are still read, each with its copies after it.
+  mlp::FusedYieldOp yield = fused.getYield();
+  SmallVector<Type> types;
+  SmallVector<Value> values;
+  SmallVector<Attribute> kinds;
+  b.setInsertionPoint(yield);
+  Location loc = yield.getLoc();
+  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+    Value inside = fused.getYieldResults()[i];
+    Value outer = outerResult(inside);
+    auto need = needs.find(outer);
+    if (need == needs.end() || isReadAsF32(outer)) {
+      types.push_back(inside.getType());
+      values.push_back(value);
+      kinds.push_back(yield.getKinds()[i]);
+      oldResults.push_back(outer);
+    }
+    if (need == needs.end())
+      continue;
+    for (Form form : need->second.forms) {
+      Type element = elementOf(form, context);
+      Value high = arith::TruncFOp::create(b, loc, element, value);
+      SmallVector<Value, 2> parts{high};
+      if (form == Form::Split) {
+        Value back = arith::ExtFOp::create(b, loc, b.getF32Type(), high);
+        Value rest = arith::SubFOp::create(b, loc, value, back);
+        parts.push_back(arith::TruncFOp::create(b, loc, element, rest));
+      }
+      for (Value part : parts) {
+        types.push_back(copyType(outer, form));
+        values.push_back(part);
+        kinds.push_back(
+            mlp::YieldKindAttr::get(context, mlp::YieldKind::Store));
+        oldResults.push_back(Value());
+        stored.push_back({outer, form});
+      }
+    }
+  }
+  for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
+    mlp::OperandSumAttr sum = fused.getOperandSum(i);
+    if (isF32(fused.getOperandOf(sum.getContraction(), sum.getOperand())))
+      continue; // mlp.convert sums it
+    sums.push_back(mlp::OperandSumAttr::get(
+        context, firstTerm[sum.getContraction()], sum.getOperand()));
+    Value inside = fused.getOperandSumResults()[i];
+    types.push_back(inside.getType());
+    oldResults.push_back(outerResult(inside));
+  }
+  b.setInsertionPoint(yield);
+  mlp::FusedYieldOp::create(b, loc, values, b.getArrayAttr(kinds));
+  yield.erase();
+
+  b.setInsertionPoint(fused);
+  auto result = mlp::FusedOp::create(
+      b, fused.getLoc(), types, operands, fused.getElementOperands(),
+      fused.getMAttr(), fused.getNAttr(), b.getArrayAttr(contractions),
+      fused.getElementKindsAttr(), b.getArrayAttr(sums), Attribute());
+  result.getBody().takeBody(fused.getBody());
+  return result;
+}
+
+void RouteRewriter::rewriteLaunch(mlp::LaunchOp launch) {
+  SmallVector<Value> old;
+  SmallVector<std::pair<Value, Form>> stored;
+  SmallVector<mlp::FusedOp> dead = launch.getFusedOps();
+  SmallVector<Type> types;
+  SmallVector<Value> yielded;
+  for (mlp::FusedOp fused : dead) {
+    mlp::FusedOp routed = rewriteFused(fused, old, stored);
+    llvm::append_range(types, routed->getResultTypes());
+    llvm::append_range(yielded, routed->getResults());
+  }
+  b.setInsertionPoint(launch);
+  auto result = mlp::LaunchOp::create(b, launch.getLoc(), types);
+  result.getBody().takeBody(launch.getBody());
+  mlp::LaunchYieldOp yield = result.getYield();
+  b.setInsertionPoint(yield);
+  mlp::LaunchYieldOp::create(b, yield.getLoc(), yielded);
+  yield.erase();
+  for (mlp::FusedOp fused : dead)
+    fused.erase();
+  unsigned copy = 0;
+  for (auto [outer, before] : llvm::zip(result.getResults(), old)) {
+    if (before) {
+      before.replaceAllUsesWith(outer);
+      continue;
+    }
+    auto [tensor, form] = stored[copy++];
+    copies[{tensor, int(form)}].push_back(outer);
+  }
+  replaced.push_back(launch);
+}
+
+void RouteRewriter::rewrite() {
+  Block &body = graph.getBody().front();
+  b.setInsertionPointToStart(&body);
+  for (auto &[value, need] : needs)
+    if (isa<BlockArgument>(value))
+      convertInput(value, need);
+  for (mlp::LaunchOp launch : llvm::to_vector(body.getOps<mlp::LaunchOp>()))
+    rewriteLaunch(launch);
+  // Results that nothing reads any more go with the launches they were of.
+  for (mlp::LaunchOp launch : replaced)
+    launch.erase();
+}
+
+LogicalResult backfuse::routeProducts(mlp::GraphOp graph,
+                                      std::optional<mlp::Precision> precision) {
+  for (Operation &op : graph.getBody().front().without_terminator())
+    if (!isa<mlp::LaunchOp>(op))
+      return op.emitOpError("is not in a launch (backfuse-fuse-into-launches "
+                            "puts it into one)");
+  FailureOr<llvm::MapVector<Value, Need>> needs =
+      collectNeeds(graph, precision);
+  if (failed(needs))
+    return failure();
+  if (!needs->empty())
+    RouteRewriter(graph, std::move(*needs), precision).rewrite();
+  return success();
+}
+
+namespace {
+struct RouteProductsPass final
+    : backfuse::impl::RouteProductsPassBase<RouteProductsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    std::optional<mlp::Precision> override;
+    if (!precision.empty()) {
+      override = mlp::symbolizePrecision(precision);
+      if (!override) {
+        getOperation().emitError("unknown precision '") << precision << "'";
+        return signalPassFailure();
+      }
+    }
+    if (failed(routeProducts(getOperation(), override)))
+      signalPassFailure();
+  }
+};
+} // namespace
