@@ -65,6 +65,10 @@ struct LaunchOptions {
   std::vector<std::string> roles; ///< "0-3 load", "4-11 multiply", for messages
 };
 
+/// Sets options from text such as
+/// "order=adversarial,seed=3,checks=off,threads=2,steps=1000000".
+Error parseLaunchOptions(const std::string &text, LaunchOptions &options);
+
 /// What a launch did.
 struct Report {
   uint64_t instructions = 0;       ///< of warps

@@ -1753,6 +1753,10 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
       break;
   }
 
+  // A slice may end just when the last lanes have come to an instruction that
+  // others wait at: these can run.
+  if (!warp.isDone)
+    selectFragment(warp, false);
   counts.instructions += executed;
   counts.laneInstructions += lanesExecuted;
   if ((yielded || executed >= quantum) && cluster.progress == progressBefore)

@@ -218,6 +218,42 @@ uint64_t Machine::firstUnwritten(uint64_t address, uint64_t bytes) const {
 // Launch
 //===----------------------------------------------------------------------===//
 
+Error parseLaunchOptions(const std::string &text, LaunchOptions &options) {
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    std::string item = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (item.empty())
+      continue;
+    size_t equals = item.find('=');
+    std::string key = item.substr(0, equals);
+    std::string value =
+        equals == std::string::npos ? "" : item.substr(equals + 1);
+    bool isNumber = !value.empty() && value.size() < 19 &&
+                    value.find_first_not_of("0123456789") == std::string::npos;
+    uint64_t number = isNumber ? std::stoull(value) : 0;
+    if (key == "order" && value == "inorder")
+      options.order = Order::InOrder;
+    else if (key == "order" && value == "random")
+      options.order = Order::Random;
+    else if (key == "order" && value == "adversarial")
+      options.order = Order::Adversarial;
+    else if (key == "checks" && (value == "on" || value == "off"))
+      options.checks = value == "on";
+    else if (key == "seed" && isNumber)
+      options.seed = number;
+    else if (key == "steps" && isNumber)
+      options.stepLimit = number;
+    else if (key == "threads" && number >= 1 && number <= 1024)
+      options.threads = static_cast<unsigned>(number);
+    else
+      return Error("cannot use '" + item +
+                   "': expected order=inorder|random|adversarial, seed=N, "
+                   "checks=on|off, threads=N (1 to 1024) or steps=N");
+  }
+  return Error::success();
+}
+
 Error Machine::launch(const Module &module, const std::string &name,
                       const LaunchShape &shape,
                       const std::vector<std::vector<uint8_t>> &args,

@@ -244,6 +244,9 @@ void CudaDevice::upload(const DeviceTensor &tensor,
                   " bytes, expected " + std::to_string(tensor.numBytes));
   CUdeviceptr address = tensor.memory.address();
   CU(driver, cuMemcpyHtoD, address, bytes.data(), bytes.size());
+  // From pageable memory it may return before the last part has arrived, and
+  // our stream does not wait for the default one.
+  CU(driver, cuStreamSynchronize, nullptr);
   // What is there doubles, a multiple of the period each time.
   for (size_t done = bytes.size(); done < tensor.numBytes; done *= 2)
     CU(driver, cuMemcpyDtoDAsync, address + done, address,

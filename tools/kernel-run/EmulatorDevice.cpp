@@ -1,12 +1,15 @@
 //===- EmulatorDevice.cpp - The PTX machine as a device -------------------===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executes the PTX of a bundle step by step, as the plan says.
+// Executes the PTX of a bundle step by step, as the plan says. The environment
+// variable BACKFUSE_EMULATOR sets order, seed and checks: docs/emulator.md.
 //===----------------------------------------------------------------------===//
 #include "Device.h"
 #include "runtime/emulator/Emulator.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 using namespace backfuse;
@@ -225,6 +228,8 @@ void EmulatorDevice::runStep(const bf_step &step) {
   options.registersPerThread = kernel.registers();
   for (unsigned i = 0; kernel.roles() && i < kernel.roles()->size(); ++i)
     options.roles.push_back(kernel.roles()->Get(i)->str());
+  if (const char *text = std::getenv("BACKFUSE_EMULATOR"))
+    require(emulator::parseLaunchOptions(text, options), "BACKFUSE_EMULATOR");
   emulator::Report report;
   require(machine.launch(*modules[step.module_index], step.kernel, shape, args,
                          options, report),
@@ -238,6 +243,15 @@ void EmulatorDevice::run() {
   uint32_t numSteps = loadedPlan->info().num_steps;
   for (uint32_t i = 0; i < numSteps; ++i)
     runStep(loadedPlan->step(i));
+  // Known with the emulator's checks on.
+  for (const Buffer &output : outputs) {
+    uint64_t unwritten =
+        machine.firstUnwritten(output.address, output.numBytes);
+    if (unwritten < output.numBytes)
+      throw Failure("output " + output.name + ": byte " +
+                    std::to_string(unwritten) + " of " +
+                    std::to_string(output.numBytes) + " was not written");
+  }
 }
 
 void EmulatorDevice::read(size_t output, uint64_t firstByte, uint64_t numBytes,

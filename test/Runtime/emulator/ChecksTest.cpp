@@ -231,12 +231,12 @@ TEST(Checks, UninitialisedData) {
   // A flag may be polled before it is set, a counter must have been.
   Launch two = launch;
   two.threads = 64;
-  EXPECT_EQ(
-      run(prologue + "setp.eq.u32 %p3, %r1, 32; @%p3 st.release.gpu.global.b32 "
-                     "[%rd4], %r2; @!%p1 ret;\nL: ld.acquire.gpu.global.b32 "
-                     "%r10, [%rd4]; setp.ne.u32 %p4, %r10, 0; @%p4 bra L; ret;",
-          two),
-      "");
+  EXPECT_EQ(run(prologue +
+                    "setp.eq.u32 %p3, %r1, 32; @%p3 st.release.gpu.global.b32 "
+                    "[%rd4], %r2; @!%p1 ret;\nL: ld.acquire.gpu.global.b32 "
+                    "%r10, [%rd4]; setp.ne.u32 %p4, %r10, 0; @%p4 bra L; ret;",
+                two),
+            "");
   expectReport(prologue + "@%p1 red.global.add.u32 [%rd4], 1; ret;",
                "which nobody has written", launch);
   // The source of a store and the operand of a product.

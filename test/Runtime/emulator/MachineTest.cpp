@@ -80,6 +80,29 @@ DONE:
     EXPECT_EQ(result[i], i * (i - 1) / 2 + 31 * 30 / 2);
 }
 
+// Wherever a slice ends, lanes that wait for others of their warp go on when
+// these have come.
+TEST(Machine, SlicesMayEndAnywhere) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    LaunchOptions options;
+    options.order = Order::Random;
+    options.seed = seed;
+    std::vector<uint32_t> result = runWords(prologue + R"(
+      mov.u32 %r5, 0; mov.u32 %r6, 0; setp.eq.u32 %p1, %r4, 0;
+LOOP: bar.sync 0;
+      @!%p1 bra NEXT;
+      add.u32 %r6, %r6, 2;
+NEXT: bar.warp.sync -1;
+      add.u32 %r5, %r5, 1;
+      setp.lt.u32 %p2, %r5, 20;
+      @%p2 bra LOOP;
+      st.global.b32 [%rd1], %r6;
+      ret;)",
+                                            shapeOf(1, 64), 64, "", options);
+    ASSERT_EQ(result[0], 40u);
+  }
+}
+
 // One lane spins until another one of the same warp has written: the one that
 // spins must not keep the other from going on, whichever comes first in the
 // text.
@@ -495,6 +518,21 @@ CONSUMER:
   EXPECT_NE(with("240", 168).find("waits for 240 registers"),
             std::string::npos);
   EXPECT_NE(with("160", 168).find("wrong direction"), std::string::npos);
+}
+
+TEST(Machine, ReadsOptions) {
+  LaunchOptions options;
+  ASSERT_FALSE(parseLaunchOptions(
+      "order=adversarial,seed=12,checks=off,threads=3,steps=99", options));
+  EXPECT_EQ(options.order, Order::Adversarial);
+  EXPECT_EQ(options.seed, 12u);
+  EXPECT_FALSE(options.checks);
+  EXPECT_EQ(options.threads, 3u);
+  EXPECT_EQ(options.stepLimit, 99u);
+  for (const char *bad : {"order=sideways", "seed=", "seed=-1", "threads=0",
+                          "checks", "colour=red"})
+    EXPECT_NE(parseLaunchOptions(bad, options).text().find(bad),
+              std::string::npos);
 }
 
 TEST(Machine, ChecksTheLaunch) {
