@@ -359,7 +359,7 @@ def Tile_ConvertOp : Tile_Op<"convert", [AttrSizedOperandSegments]> {
   let description = [{
     What a kernel without tasks holds. The copies are the matrix rounded to
     nearest even, or the matrix in two bf16 parts. With partials, the f32 sums of
-    the columns over each 64 rows become a line of `partials`, published by a flag
+    the columns over each 32 rows become a line of `partials`, published by a flag
     of `flags` for each 64 columns.
 
     ```mlir
@@ -375,6 +375,10 @@ def Tile_ConvertOp : Tile_Op<"convert", [AttrSizedOperandSegments]> {
   let assemblyFormat = [{
     $source `rows` $rows `to` $copies (`partials` $partials^ `flags` $flags `tag` $tag)?
     attr-dict `:` qualified(type($source)) `to` qualified(type($copies))
+  }];
+  let extraClassDeclaration = [{
+    /// Rows that one line of the partials sums up.
+    static constexpr int64_t sumRows = 32;
   }];
   let hasVerifier = 1;
 }

@@ -184,6 +184,12 @@ void NvvmBuilder::prefetchTensorMap(Value map) {
 // Synchronisation
 //===----------------------------------------------------------------------===//
 
+void NvvmBuilder::launchDependents() {
+  inlinePtx({}, "griddepcontrol.launch_dependents;", "~{memory}", {});
+}
+void NvvmBuilder::waitForPrerequisites() {
+  inlinePtx({}, "griddepcontrol.wait;", "~{memory}", {});
+}
 void NvvmBuilder::ctaBarrier() { NVVM::BarrierOp::create(b); }
 void NvvmBuilder::namedBarrier(Value id, int64_t threads) {
   NVVM::BarrierOp::create(b, TypeRange(), id, i32(threads),

@@ -153,7 +153,13 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
   Builder b(graph.getContext());
   unsigned step = 0, firstFused = 0;
   std::string notEmpty = whyNotEmpty(graph);
+  tile::KernelOp previous;
   auto finish = [&](tile::KernelOp kernel) {
+    if (previous) {
+      previous->setAttr("tile.has_dependents", b.getUnitAttr());
+      kernel->setAttr("tile.dependent", b.getUnitAttr());
+    }
+    previous = kernel;
     for (NamedAttribute attribute : graph->getDiscardableAttrs())
       kernel->setAttr(attribute.getName(), attribute.getValue());
     kernel->setAttr("tile.variant", graph.getSymNameAttr());

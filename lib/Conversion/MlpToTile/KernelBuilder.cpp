@@ -666,11 +666,13 @@ KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts,
     Value rowCount = extentArgument(*rows);
     Sum sum;
     if (convert.getSum()) {
-      AffineExpr lines = extentExpr(*rows).ceilDiv(64);
+      constexpr int64_t sumRows = tile::ConvertOp::sumRows;
+      AffineExpr lines = extentExpr(*rows).ceilDiv(sumRows);
       sum.partials = workspaceArgument(lines * (cols.factor * 4));
       sum.flags = workspaceArgument(lines * ((cols.factor + 63) / 64 * 8));
       sum.lines = arith::DivUIOp::create(
-          b, arith::AddIOp::create(b, rowCount, index(63)), index(64));
+          b, arith::AddIOp::create(b, rowCount, index(sumRows - 1)),
+          index(sumRows));
       sum.result = *tensorArgument(convert.getOutputs().back(), one, cols);
       sums.push_back(sum);
     }

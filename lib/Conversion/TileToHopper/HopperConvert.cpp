@@ -1,9 +1,10 @@
 //===- HopperConvert.cpp - Conversion kernels on sm_90a -------------------===//
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Eight warps a CTA. A warp takes 64 rows of 128 columns at a time, four columns
-// a lane: it reads 16 bytes a lane and row, writes 8 of each copy, and keeps four
-// sums.
+// Eight warps a CTA. A warp takes 8 rows of 128 columns at a time, 32 rows where
+// columns are summed; four columns a lane: it reads 16 bytes a lane and row, writes
+// 8 of each copy, and keeps four sums. (With 64 rows for all, a matrix of 3584 x
+// 1280 has fewer items than there are warps, and each is a chain of latencies.)
 //===----------------------------------------------------------------------===//
 #include "HopperEmitter.h"
 #include "backfuse/Conversion/Common/ElementRegion.h"
@@ -16,7 +17,7 @@ using namespace backfuse;
 using namespace backfuse::hopper;
 
 static constexpr int64_t warps = convertThreads / 32;
-static constexpr int64_t chunkRows = 64, stripCols = 128, laneCols = 4;
+static constexpr int64_t stripCols = 128, laneCols = 4;
 /// Rows whose loads are in flight together.
 static constexpr int64_t rowsAtOnce = 8;
 
@@ -44,6 +45,8 @@ void HopperEmitter::emitConvert(tile::ConvertOp convert) {
   auto source = cast<tile::GlobalTensorType>(convert.getSource().getType());
   int64_t cols = source.getCols();
   int64_t strips = llvm::divideCeil(cols, stripCols);
+  int64_t chunkRows = convert.getPartials() ? tile::ConvertOp::sumRows
+                                            : rowsAtOnce;
   Value rows = mapped(convert.getRows());
   Value items = mul(ceilDiv(rows, chunkRows), c(strips));
   SmallVector<Value> sums;

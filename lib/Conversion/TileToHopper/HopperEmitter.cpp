@@ -392,13 +392,23 @@ FailureOr<Operation *> HopperEmitter::emit() {
                entry->getArgument(layout.maps.size() + i));
 
   b.setInsertionPointToEnd(entry);
+  // The launches of a plan overlap: each may begin while the one before ends,
+  // and reads and writes nothing before that is complete.
+  bool dependent = kernel->hasAttr("tile.dependent");
+  bool hasDependents = kernel->hasAttr("tile.has_dependents");
+  if (hasDependents)
+    m.launchDependents();
   if (layout.isConversion) {
+    if (dependent)
+      m.waitForPrerequisites();
     if (failed(emitConvertKernel()))
       return failure();
     createReturn(b);
     return function;
   }
   emitPrologue();
+  if (dependent)
+    m.waitForPrerequisites();
   for (Operation &op : kernel.getBlock()) {
     if (isa<tile::TaskOp, tile::SpaceOp, tile::PoolOp, tile::RingOp,
             tile::AccumulatorsOp>(op))

@@ -281,6 +281,7 @@ std::unique_ptr<bundle::StepT> VariantBuilder::createStep(Operation *kernel,
                                                           unsigned index) {
   bundle::KernelLaunchT launch;
   launch.kernel = index;
+  launch.dependent = kernel->hasAttr("tile.dependent");
   launch.grid.push_back(Code::leaf(ExprOp::SmCount).take());
   auto bindings = kernel->getAttrOfType<ArrayAttr>("tile.bindings");
   for (Attribute attribute : kernel->getAttrOfType<ArrayAttr>("tile.maps")) {

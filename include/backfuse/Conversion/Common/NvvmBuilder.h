@@ -78,6 +78,10 @@ public:
 
   //===--- synchronisation ------------------------------------------------===//
   void ctaBarrier();
+  /// Programmatic dependent launch (PTX ISA, griddepcontrol): the next launch of
+  /// the stream may begin; wait until the one before is complete and visible.
+  void launchDependents();
+  void waitForPrerequisites();
   void namedBarrier(mlir::Value id, int64_t threads);
   void warpBarrier();
   /// Generic writes to shared memory before, bulk copies and products after.
