@@ -435,14 +435,30 @@ LogicalResult MultiplyOp::verify() {
   return success();
 }
 
-LogicalResult DrainOp::verify() {
-  if (getAccumulators().empty())
-    return emitOpError("expects an accumulator (C1)");
-  Block &block = getBody().front();
-  unsigned numAccumulators = getAccumulators().size();
-  if (block.getNumArguments() != numAccumulators + getElementKinds().size())
-    return emitOpError("expects ")
-           << numAccumulators + getElementKinds().size()
+/// What an operand of a drain gives for one element of the space.
+static FailureOr<Type> elementTypeOf(DrainOp drain, ElementKind kind,
+                                     unsigned &slot, unsigned &vector) {
+  if (kind == ElementKind::Scalar)
+    return Type(Float32Type::get(drain.getContext()));
+  if (kind == ElementKind::Slot)
+    return drain.getBuffer(drain.getOperandBuffers()[slot++]).getElement();
+  return cast<GlobalTensorType>(drain.getVectors()[vector++].getType())
+      .getElement();
+}
+
+/// (C1), (C2)
+static LogicalResult verifyElements(DrainOp drain) {
+  Block &block = drain.getBody().front();
+  unsigned numAccumulators = drain.getAccumulators().size();
+  for (Value accumulator : drain.getAccumulators())
+    if (accumulator.getType() != drain.getAccumulators()[0].getType())
+      return drain.emitOpError("expects accumulators of one shape, but got ")
+             << drain.getAccumulators()[0].getType() << " and "
+             << accumulator.getType() << " (C1)";
+  if (block.getNumArguments() !=
+      numAccumulators + drain.getElementKinds().size())
+    return drain.emitOpError("expects ")
+           << numAccumulators + drain.getElementKinds().size()
            << " region arguments, but got " << block.getNumArguments()
            << " (C1)";
   for (unsigned i = 0; i != numAccumulators; ++i)
@@ -455,13 +471,30 @@ LogicalResult DrainOp::verify() {
     scalars += kind == ElementKind::Scalar;
     vectors += kind == ElementKind::Row || kind == ElementKind::Column;
   }
-  if (slots != getOperandBuffers().size() || vectors != getVectors().size() ||
-      scalars != getScalars().size())
-    return emitOpError("element kinds do not count the operands (C2)");
-  auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (!yield || yield.getValues().size() != getYieldKinds().size())
-    return emitOpError("expects a tile.yield of ")
-           << getYieldKinds().size() << " values (C3)";
+  if (slots != drain.getOperandBuffers().size() ||
+      vectors != drain.getVectors().size() ||
+      scalars != drain.getScalars().size())
+    return drain.emitOpError("element kinds do not count the operands (C2)");
+  unsigned slot = 0, vector = 0;
+  for (auto [i, attribute] : llvm::enumerate(drain.getElementKinds())) {
+    Type expected = *elementTypeOf(
+        drain, cast<ElementKindAttr>(attribute).getValue(), slot, vector);
+    Type found = block.getArgument(numAccumulators + i).getType();
+    if (expected != found)
+      return drain.emitOpError("expects region argument ")
+             << numAccumulators + i << " to be of its operand's type "
+             << expected << ", but got " << found << " (C2)";
+  }
+  return success();
+}
+
+/// (C3)
+static LogicalResult verifyYields(DrainOp drain) {
+  auto yield = dyn_cast<YieldOp>(drain.getBody().front().getTerminator());
+  if (!yield || yield.getValues().size() != drain.getYieldKinds().size())
+    return drain.emitOpError("expects a tile.yield of ")
+           << drain.getYieldKinds().size() << " values (C3)";
+  unsigned stores = 0, sums = 0;
   for (auto [value, attribute] :
        llvm::zip(yield.getValues(), drain.getYieldKinds())) {
     if (cast<YieldKindAttr>(attribute).getValue() == YieldKind::SumM) {
@@ -513,32 +546,6 @@ LogicalResult DrainOp::verify() {
       !getOperandBuffers().empty() || !getStoreBuffers().empty();
   if (throughSlots && !getRing())
     return emitOpError("expects a ring for operands or results in slots (C4)");
-  return success();
-}
-
-LogicalResult ConvertOp::verify() {
-  auto source = cast<GlobalTensorType>(getSource().getType());
-  Type element = getCopies().empty()
-                     ? Type()
-                     : cast<GlobalTensorType>(getCopies()[0].getType())
-                           .getElement();
-  bool fits = source.getElement().isF32() && getCopies().size() <= 2 &&
-              element &&
-              (element.isBF16() ||
-               (element.isF16() && getCopies().size() == 1));
-  for (Value copy : getCopies()) {
-    auto type = cast<GlobalTensorType>(copy.getType());
-    fits &= type.getRows() == source.getRows() &&
-            type.getCols() == source.getCols() && type.getElement() == element;
-  }
-  if (!fits)
-    return emitOpError("expects an f32 source and one or two copies of its "
-                       "shape, two only of bf16 (C1)");
-  if (bool(getPartials()) != bool(getTag()) ||
-      bool(getPartials()) != bool(getFlags()))
-    return emitOpError("expects partials, flags and a tag together (C2)");
-  return success();
-}
   int64_t buffers =
       getRing() ? cast<RingType>(getRing().getType()).getBuffers().size() *
                       slotsPerEntry
@@ -578,3 +585,29 @@ LogicalResult FinishSumOp::verify() {
     return emitOpError("expects a result that is an argument of the kernel, of "
                        "one row, but got ")
            << type << " (C1)";
+  return success();
+}
+
+LogicalResult ConvertOp::verify() {
+  auto source = cast<GlobalTensorType>(getSource().getType());
+  Type element = getCopies().empty()
+                     ? Type()
+                     : cast<GlobalTensorType>(getCopies()[0].getType())
+                           .getElement();
+  bool fits = source.getElement().isF32() && getCopies().size() <= 2 &&
+              element &&
+              (element.isBF16() ||
+               (element.isF16() && getCopies().size() == 1));
+  for (Value copy : getCopies()) {
+    auto type = cast<GlobalTensorType>(copy.getType());
+    fits &= type.getRows() == source.getRows() &&
+            type.getCols() == source.getCols() && type.getElement() == element;
+  }
+  if (!fits)
+    return emitOpError("expects an f32 source and one or two copies of its "
+                       "shape, two only of bf16 (C1)");
+  if (bool(getPartials()) != bool(getTag()) ||
+      bool(getPartials()) != bool(getFlags()))
+    return emitOpError("expects partials, flags and a tag together (C2)");
+  return success();
+}
