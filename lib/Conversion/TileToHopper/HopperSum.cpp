@@ -202,7 +202,7 @@ void HopperEmitter::emitFinishSum(tile::FinishSumOp finish, Value warpNumber,
 
   Value col = add(mul(panel, c(sumCols)), shl(lane, 1));
   Value inside = ult(col, c(cols));
-  Value safeCol = select(inside, col, c(0));
+  Value safeCol = select(inside, col, mul(panel, c(sumCols)));
   SmallVector<Value, 2> totals;
   {
     OpBuilder::InsertionGuard entryGuard(b);
