@@ -147,6 +147,10 @@ LogicalResult backfuse::buildBundle(ModuleOp module,
   bundle.provenance = std::make_unique<bundle::ProvenanceT>();
   bundle.provenance->compiler = "backfuse 0.1.0";
   bundle.provenance->llvm = LLVM_VERSION_STRING;
+  if (llvm::Expected<Ptxas> ptxas = findPtxas(options.ptxasPath))
+    bundle.provenance->ptxas = ptxas->version;
+  else
+    llvm::consumeError(ptxas.takeError()); // a plan needs none
   bundle.provenance->minimum_driver = 13000; // of cubins that CUDA 13.0 makes
   return success();
 }
