@@ -202,7 +202,8 @@ void HopperEmitter::emitFinishSum(tile::FinishSumOp finish, Value warpNumber,
 
   Value col = add(mul(panel, c(sumCols)), shl(lane, 1));
   Value inside = ult(col, c(cols));
-  Value safeCol = select(inside, col, c(0));
+  // A column of this panel: the flags of others were not waited for.
+  Value safeCol = select(inside, col, mul(panel, c(sumCols)));
   SmallVector<Value, 2> totals;
   {
     OpBuilder::InsertionGuard entryGuard(b);
