@@ -214,9 +214,9 @@ void Executor::startWarp(Warp &warp) {
       else if (name == "%nwarpid")
         v = 64;
       else if (name == "%smid")
-        v = cta.linear % 132;
+        v = cta.linear % launch.options.multiprocessors;
       else if (name == "%nsmid")
-        v = 132;
+        v = launch.options.multiprocessors;
       else if (name.rfind("%clusterid", 0) == 0)
         v = axis(name, cluster.index);
       else if (name == "%nclusterid.x")
