@@ -626,6 +626,12 @@ LogicalResult KernelBuilder::checkTensors() {
                      const mlp::Extent &cols) {
       return tensorArgument(value, rows, cols);
     };
+    mlp::FusedYieldOp yield = fused.getYield();
+    for (unsigned i = 0; i < yield.getValues().size(); ++i)
+      if (yield.getKind(i) == mlp::YieldKind::SumM && n.factor % 2)
+        return fused.emitOpError("sums ")
+               << n.factor << " columns, and kernels write sums in pairs; pad "
+               << "the columns to an even number";
     for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
       mlp::ContractionAttr attr = fused.getContraction(i);
       mlp::Extent k = attr.getK().getExtent();
@@ -638,12 +644,6 @@ LogicalResult KernelBuilder::checkTensors() {
     for (auto [i, operand] : llvm::enumerate(fused.getElementOperands())) {
       mlp::ElementKind kind = fused.getElementKind(i);
       if (kind == mlp::ElementKind::Scalar)
-    mlp::FusedYieldOp yield = fused.getYield();
-    for (unsigned i = 0; i < yield.getValues().size(); ++i)
-      if (yield.getKind(i) == mlp::YieldKind::SumM && n.factor % 2)
-        return fused.emitOpError("sums ")
-               << n.factor << " columns, and kernels write sums in pairs; pad "
-               << "the columns to an even number";
         continue;
       if (kind == mlp::ElementKind::Element
               ? failed(check(operand, m, n))
@@ -655,6 +655,10 @@ LogicalResult KernelBuilder::checkTensors() {
     for (Value result : fused.getResults())
       if (!launchResult(result))
         return fused.emitOpError("has a result that its launch does not yield");
+    for (unsigned i = 0; i < yield.getValues().size(); ++i)
+      if (yield.getKind(i) == mlp::YieldKind::Store &&
+          failed(check(launchResult(fused.getYieldResults()[i]), m, n)))
+        return failure();
   }
   return success();
 }
@@ -667,10 +671,6 @@ FailureOr<tile::KernelOp>
 KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts,
                                Operation *anchor, StringRef name) {
   b.setInsertionPoint(anchor);
-    for (unsigned i = 0; i < yield.getValues().size(); ++i)
-      if (yield.getKind(i) == mlp::YieldKind::Store &&
-          failed(check(launchResult(fused.getYieldResults()[i]), m, n)))
-        return failure();
   kernel = tile::KernelOp::create(b, name, b.getArrayAttr({}));
   kernel.getBody().emplaceBlock();
   b.setInsertionPointToEnd(&kernel.getBlock());
