@@ -295,7 +295,7 @@ void allocateRegisters(Kernel &kernel, uint32_t numVregs,
   for (EntryValue &value : kernel.entryValues)
     value.offset = offsetOf(value.vreg);
 
-  // Who writes registers of products must be seen by wgmma.fence.
+  // Who uses registers of products must be seen by wgmma.fence.
   std::vector<bool> ofProducts(kernel.registerBytes / slot32 + 1, false);
   for (const Inst &inst : kernel.code)
     for (unsigned r = 0; inst.op == Op::Wgmma && r < inst.numRefs; ++r)
@@ -305,8 +305,8 @@ void allocateRegisters(Kernel &kernel, uint32_t numVregs,
   for (Inst &inst : kernel.code)
     for (unsigned r = 0; inst.op != Op::Wgmma && r < inst.numRefs; ++r) {
       const Ref &ref = kernel.refs[inst.firstRef + r];
-      if (ref.kind == Ref::Reg && ref.isDef && ofProducts[ref.offset / slot32])
-        inst.flags |= inst::writesWgmmaRegister;
+      if (ref.kind == Ref::Reg && ofProducts[ref.offset / slot32])
+        inst.flags |= inst::usesWgmmaRegister;
     }
 }
 

@@ -26,11 +26,13 @@ void Executor::startChecks(Warp &warp) {
   warp.known.warps.assign(warp.cta->cluster->priority.size(), 0);
   warp.clock() = 1;
   warp.fenced.assign(32, 0);
+  warp.unsynced.assign(32, 0);
   warp.initFenced.assign(32, 0);
   size_t words = kernel.registerBytes / 128 / 64 + 1;
   warp.pendingD.assign(words, 0);
   warp.pendingA.assign(words, 0);
-  warp.touched.assign(words, 0);
+  // The first product needs a fence, too.
+  warp.touched.assign(words, ~uint64_t(0));
   warp.defined.assign(kernel.numTracked, 0);
 }
 
@@ -482,6 +484,19 @@ bool Executor::checkMbarrier(Warp &warp, const Inst &inst, int lane, Cta &owner,
   return true;
 }
 
+/// A lane that arrives for others comes after what they did with it.
+bool Executor::checkArrival(Warp &warp, const Inst &inst, unsigned lane,
+                            uint32_t mask) {
+  uint32_t others = warp.unsynced[lane] & ~mask;
+  if (!others)
+    return true;
+  fail(warp, inst, static_cast<int>(lane),
+       "arrives while lanes " + hex(others) +
+           " have used shared memory since they last met this lane: "
+           "bar.warp.sync is missing");
+  return false;
+}
+
 /// Arrivals of the barrier's next use come after its last use.
 bool Executor::checkNamedBarrier(Warp &warp, const Inst &inst, unsigned id) {
   const auto &last = warp.cta->lastUse[id];
@@ -548,10 +563,12 @@ void Executor::updatePending(Warp &warp) {
   }
 }
 
+/// A product may write an accumulator that another instruction read or wrote,
+/// and read A, only behind a fence.
 void Executor::noteTouched(Warp &warp, const Inst &inst) {
   const Ref *refs = kernel.refs.data() + inst.firstRef;
   for (unsigned r = 0; r < inst.numRefs; ++r)
-    if (refs[r].kind == Ref::Reg && refs[r].isDef)
+    if (refs[r].kind == Ref::Reg)
       addBit(warp.touched, refs[r].offset / 128);
 }
 

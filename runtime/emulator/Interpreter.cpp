@@ -214,9 +214,9 @@ void Executor::startWarp(Warp &warp) {
       else if (name == "%nwarpid")
         v = 64;
       else if (name == "%smid")
-        v = cta.linear % 132;
+        v = cta.linear % launch.options.multiprocessors;
       else if (name == "%nsmid")
-        v = 132;
+        v = launch.options.multiprocessors;
       else if (name.rfind("%clusterid", 0) == 0)
         v = axis(name, cluster.index);
       else if (name == "%nclusterid.x")
@@ -306,6 +306,9 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
   // Flags in memory: a store releases, a load acquires.
   bool isSync = inst.flags & (inst::volatileAccess | inst::relaxed |
                               inst::acquire | inst::release);
+  if (checks && inst.space == Space::Shared)
+    for (uint32_t &lanes : warp.unsynced)
+      lanes |= mask & (0u - (mask >> (&lanes - warp.unsynced.data()) & 1));
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
     uint64_t address = addressOf(warp, refs[0], lane, inst.imm);
@@ -903,6 +906,9 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
     if (checks) {
       if (!checkMbarrier(warp, inst, laneIndex, *cta, offset, false))
         return false;
+      if (inst.op == Op::MbarrierArrive && !(inst.flags & inst::expectTx) &&
+          !checkArrival(warp, inst, lane, mask))
+        return false;
       if (inst.op == Op::MbarrierArrive && !(inst.flags & inst::relaxed))
         releaseTo(
             warp,
@@ -963,14 +969,20 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
   }
   if (inst.op != Op::MbarrierWait)
     return true;
+  // A try_wait may return false at any time: in the orders that look for
+  // faults it does so once before it waits.
+  auto here = static_cast<uint32_t>(&inst - kernel.code.data());
+  bool refuses =
+      launch.options.order != Order::InOrder && fragment.refused != here;
   if (!complete && !(inst.flags & inst::testOnly) && !fragment.timedOut &&
-      sameBarrier) {
+      sameBarrier && !refuses) {
     fragment.wait = Wait::Mbarrier;
     fragment.key = waitOffset;
     ++counts.barrierWaits;
     return false;
   }
   fragment.timedOut = false;
+  fragment.refused = complete ? ~0u : here;
   setPredicate(warp, refs[0], complete, mask);
   return true;
 }
@@ -1381,14 +1393,14 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
       const Ref *refs = allRefs + inst.firstRef;
       if (checks) {
         constexpr uint32_t marks =
-            inst::tracksDefined | inst::writesWgmmaRegister;
+            inst::tracksDefined | inst::usesWgmmaRegister;
         if (inst.flags & marks) {
           if ((inst.flags & inst::tracksDefined) &&
               !checkDefined(warp, inst, active)) {
             stop = true;
             break;
           }
-          if (inst.flags & inst::writesWgmmaRegister)
+          if (inst.flags & inst::usesWgmmaRegister)
             noteTouched(warp, inst);
         }
         if (!warp.products.empty() && inst.op != Op::Wgmma &&
@@ -1611,6 +1623,9 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
             fragment.need = need;
             goto nextFragment;
           }
+          for (uint32_t &lanes : warp.unsynced)
+            if (need >> (&lanes - warp.unsynced.data()) & 1)
+              lanes &= ~need;
         }
         fragment.pc = pc;
         switch (inst.op) {

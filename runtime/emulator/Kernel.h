@@ -163,8 +163,8 @@ enum : uint32_t {
   drop = 1 << 26, ///< mbarrier.arrive_drop
   gpuScope = 1 << 27,
   noInc = 1 << 28,
-  writesWgmmaRegister = 1 << 29, ///< not a wgmma, but writes a register of one
-  tracksDefined = 1 << 30        ///< names a register that may be undefined
+  usesWgmmaRegister = 1 << 29, ///< not a wgmma, but names a register of one
+  tracksDefined = 1 << 30      ///< names a register that may be undefined
 };
 } // namespace inst
 

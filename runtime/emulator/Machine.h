@@ -49,6 +49,7 @@ struct Fragment {
   uint64_t key = 0;
   uint32_t need = 0; ///< Converge: the lanes that must meet
   uint64_t lastTurn = 0;
+  uint32_t refused = ~0u; ///< the try_wait that returned false last
 };
 
 /// A wgmma that was issued and has not been executed.
@@ -95,7 +96,10 @@ struct Warp {
                                 ///< visible to asynchronous copies
   std::vector<uint32_t> initFenced;         ///< the same for mbarrier.init
   std::vector<uint64_t> pendingD, pendingA; ///< places of products in flight
-  std::vector<uint64_t> touched; ///< places written since wgmma.fence
+  std::vector<uint64_t> touched;            ///< places used since wgmma.fence
+  /// Per lane: the lanes that used shared memory together with it since they
+  /// last met. (What others do once they have parted is not its business.)
+  std::vector<uint32_t> unsynced;
   std::vector<uint32_t> defined; ///< lanes, per register that may be undefined
   uint32_t &clock() { return known.warps[clusterIndex]; }
 };
@@ -366,6 +370,7 @@ private:
   void updatePending(Warp &warp);
   bool checkDefined(Warp &warp, const Inst &inst, uint32_t active);
   bool checkNamedBarrier(Warp &warp, const Inst &inst, unsigned id);
+  bool checkArrival(Warp &warp, const Inst &inst, unsigned lane, uint32_t mask);
   bool checkExit(Warp &warp, const Inst &inst);
   /// A word of shared memory through which warps synchronise.
   void shareThrough(Warp &warp, uint32_t address, bool releases, bool acquires);

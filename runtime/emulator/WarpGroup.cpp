@@ -440,11 +440,11 @@ bool Executor::checkProductIssue(Warp &warp, const Inst &inst,
   for (unsigned r = 0; r < numD + numA; ++r) {
     uint32_t slot = refs[r].offset / 128;
     bool isA = r >= numD;
-    if (hasBit(warp.touched, slot) && (isA || product.accumulate)) {
+    if (hasBit(warp.touched, slot)) {
       fail(warp, inst, -1,
-           std::string(isA ? "a register of A" : "an accumulator") +
-               " was written by another instruction, and no wgmma.fence came "
-               "since");
+           "no wgmma.fence came since " +
+               std::string(isA ? "a register of A" : "an accumulator") +
+               " was used by another instruction (or since the kernel began)");
       return false;
     }
     if (hasBit(warp.pendingD, slot)) {

@@ -311,6 +311,15 @@ WRITE: @%p4 st.shared.b32 [second], %r1; fence.acq_rel.cta; bar.warp.sync -1;
                threads(64));
 }
 
+// One lane arrives for its warp: the others must have come so far.
+TEST(Checks, ArrivalWithoutWarpBarrier) {
+  std::string body = prologue +
+                     "st.shared.b32 [%r6], %r1; bar.warp.sync -1; @%p1 "
+                     "mbarrier.arrive.shared.b64 _, [bar]; ret;";
+  expectSilent(body);
+  expectReport(without(body, "bar.warp.sync -1;"), "bar.warp.sync is missing");
+}
+
 TEST(Checks, UnorderedAccessesOfDeviceMemory) {
   std::string body = prologue + R"(
     mov.u32 %r20, %ctaid.x;
