@@ -37,6 +37,9 @@ struct Choice {
   }
 };
 
+/// Kernels count units, tiles times splits, with 32 bits.
+constexpr int64_t maxSplits = 8;
+
 /// Token counts from `from` to below `to` (-1: no end) and their choice.
 struct Range {
   int64_t from, to;
@@ -180,8 +183,8 @@ readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
   const llvm::json::Array *list = root ? root->getArray("ranges") : nullptr;
   if (!list || list->empty())
     return fail("expects an object with a list 'ranges'");
-  unsigned numFused = 0;
-  graph.walk([&](mlp::FusedOp) { ++numFused; });
+  SmallVector<mlp::FusedOp> all;
+  graph.walk([&](mlp::FusedOp fused) { all.push_back(fused); });
   SmallVector<Range> ranges;
   int64_t from = 1;
   for (const llvm::json::Value &value : *list) {
@@ -203,12 +206,15 @@ readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
     range.choice.config = config - configs.begin();
     for (const llvm::json::Value &split : *splits) {
       std::optional<int64_t> count = split.getAsInteger();
-      if (!count || *count < 1)
-        return fail("'splits' expects positive integers");
+      if (!count || *count < 1 || *count > maxSplits)
+        return fail("'splits' expects integers from 1 to " + Twine(maxSplits));
       range.choice.splits.push_back(*count);
     }
-    if (range.choice.splits.size() != numFused)
-      return fail("'splits' expects " + Twine(numFused) + " integers");
+    if (range.choice.splits.size() != all.size())
+      return fail("'splits' expects " + Twine(all.size()) + " integers");
+    for (auto [fused, count] : llvm::zip(all, range.choice.splits))
+      if (count > 1 && fused.getNumAccumulators() > 1)
+        return fail("a product space of several accumulators cannot be split");
     ranges.push_back(range);
     from = *to;
   }

@@ -745,7 +745,7 @@ bool Executor::stepCopy(Copy &copy) {
         }
       std::memset(to + copy.laneBytes[l], 0, copy.bytes - copy.laneBytes[l]);
       if (checks)
-        endAsyncWrite(*copy.inst, *copy.cta, copy.laneShared[l] & offsetMask,
+        endAsyncWrite(copy, *copy.cta, copy.laneShared[l] & offsetMask,
                       static_cast<uint32_t>(copy.bytes));
       counts.globalBytesLoaded += copy.laneBytes[l];
     }
@@ -760,8 +760,7 @@ bool Executor::stepCopy(Copy &copy) {
   }
   if (checks && copy.bytes) {
     for (uint32_t rest = destinations(copy); rest; rest &= rest - 1)
-      endAsyncWrite(*copy.inst, *cluster.ctas[lowest(rest)],
-                    copy.shared & offsetMask,
+      endAsyncWrite(copy, *cluster.ctas[lowest(rest)], copy.shared & offsetMask,
                     static_cast<uint32_t>(copy.bytes));
     if (copy.kind == CopyKind::BulkShared)
       endAsyncRead(*copy.cta, copy.otherShared & offsetMask,

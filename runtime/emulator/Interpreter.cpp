@@ -214,9 +214,9 @@ void Executor::startWarp(Warp &warp) {
       else if (name == "%nwarpid")
         v = 64;
       else if (name == "%smid")
-        v = cta.linear % 132;
+        v = cta.linear % launch.options.multiprocessors;
       else if (name == "%nsmid")
-        v = 132;
+        v = launch.options.multiprocessors;
       else if (name.rfind("%clusterid", 0) == 0)
         v = axis(name, cluster.index);
       else if (name == "%nclusterid.x")
@@ -306,9 +306,18 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
   // Flags in memory: a store releases, a load acquires.
   bool isSync = inst.flags & (inst::volatileAccess | inst::relaxed |
                               inst::acquire | inst::release);
+  auto together = [&](std::vector<uint32_t> &lists) {
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+      lists[lowest(rest)] |= mask;
+  };
   if (checks && inst.space == Space::Shared)
-    for (uint32_t &lanes : warp.unsynced)
-      lanes |= mask & (0u - (mask >> (&lanes - warp.unsynced.data()) & 1));
+    together(warp.unsynced);
+  if (checks && inst.space == Space::Global && !isLoad) {
+    if ((inst.flags & inst::release) &&
+        !checkGlobalRelease(warp, inst, lowest(mask), mask))
+      return false;
+    together(warp.unsyncedGlobal);
+  }
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
     uint64_t address = addressOf(warp, refs[0], lane, inst.imm);
@@ -790,6 +799,11 @@ void Executor::mbarrierMayComplete(Cta &cta, uint32_t offset, uint64_t bits) {
   if (checks) {
     MbarrierClocks &clocks =
         cta.cluster->mbarriers[cta.rank << clusterRankShift | offset];
+    // Who waits for the phase knows what copies wrote in it.
+    std::vector<uint32_t> &known = clocks.arrived.warps;
+    if (known.size() <= clocks.index)
+      known.resize(clocks.index + 1, 0);
+    known[clocks.index] = ++clocks.phases;
     clocks.completed = clocks.arrived;
   }
   for (auto &warp : cta.warps)
@@ -1623,9 +1637,12 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
             fragment.need = need;
             goto nextFragment;
           }
-          for (uint32_t &lanes : warp.unsynced)
-            if (need >> (&lanes - warp.unsynced.data()) & 1)
-              lanes &= ~need;
+          if (checks)
+            for (unsigned l = 0; l < 32; ++l)
+              if (need >> l & 1) {
+                warp.unsynced[l] &= ~need;
+                warp.unsyncedGlobal[l] &= ~need;
+              }
         }
         fragment.pc = pc;
         switch (inst.op) {

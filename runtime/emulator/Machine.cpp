@@ -244,12 +244,14 @@ Error parseLaunchOptions(const std::string &text, LaunchOptions &options) {
       options.seed = number;
     else if (key == "steps" && isNumber)
       options.stepLimit = number;
+    else if (key == "sms" && number >= 1 && number <= 1024)
+      options.multiprocessors = static_cast<unsigned>(number);
     else if (key == "threads" && number >= 1 && number <= 1024)
       options.threads = static_cast<unsigned>(number);
     else
       return Error("cannot use '" + item +
                    "': expected order=inorder|random|adversarial, seed=N, "
-                   "checks=on|off, threads=N (1 to 1024) or steps=N");
+                   "checks=on|off, threads=N or sms=N (1 to 1024) or steps=N");
   }
   return Error::success();
 }
@@ -516,7 +518,8 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
           : std::min(255u, 65536u / ((threads + 31) / 32 * 32) / 8 * 8);
   launch.numClusters =
       static_cast<uint32_t>(shape.grid.count() / shape.cluster.count());
-  uint32_t resident = options.residentCtas ? options.residentCtas : 132;
+  uint32_t resident =
+      options.residentCtas ? options.residentCtas : options.multiprocessors;
   uint32_t residentClusters = std::max<uint32_t>(
       1, resident / static_cast<uint32_t>(shape.cluster.count()));
   if (options.cooperative && residentClusters < launch.numClusters)

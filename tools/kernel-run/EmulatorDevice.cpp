@@ -39,7 +39,7 @@ public:
   nlohmann::json describe() const override {
     return {{"kind", "emulator"},
             {"name", "emulator of " + targetName},
-            {"sm_count", smCount}};
+            {"sm_count", defaults.multiprocessors}};
   }
   void load(const reference::Problem &problem, const Values &values) override;
   std::optional<PlanSummary> plan() const override {
@@ -67,7 +67,7 @@ private:
   Signature signature;
   uint32_t target;
   std::string targetName;
-  uint32_t smCount;
+  emulator::LaunchOptions defaults;
   Machine machine;
   std::vector<std::unique_ptr<emulator::Module>> modules;
   std::unique_ptr<Plan> loadedPlan;
@@ -84,7 +84,11 @@ static uint32_t smCountOf(const std::string &target) {
 
 EmulatorDevice::EmulatorDevice(const Bundle &bundle, uint32_t target)
     : bundle(bundle), signature(bundle), target(target),
-      targetName(bundle.target(target).name), smCount(smCountOf(targetName)) {
+      targetName(bundle.target(target).name) {
+  defaults.multiprocessors = smCountOf(targetName);
+  defaults.threads = std::max(1u, std::thread::hardware_concurrency());
+  if (const char *text = std::getenv("BACKFUSE_EMULATOR"))
+    require(emulator::parseLaunchOptions(text, defaults), "BACKFUSE_EMULATOR");
   const auto *sources = flatBundle(bundle).targets()->Get(target)->modules();
   for (unsigned i = 0; sources && i < sources->size(); ++i) {
     modules.emplace_back();
@@ -123,8 +127,8 @@ void EmulatorDevice::releaseAll() {
 void EmulatorDevice::load(const reference::Problem &problem,
                           const Values &values) {
   releaseAll();
-  loadedPlan =
-      std::make_unique<Plan>(Plan::create(bundle, target, smCount, values));
+  loadedPlan = std::make_unique<Plan>(
+      Plan::create(bundle, target, defaults.multiprocessors, values));
   for (size_t i = 0; i < signature.inputs.size(); ++i) {
     inputs.push_back(allocateTensor(signature.inputs[i], values, true));
     const std::vector<unsigned char> &bytes = problem.inputs[i].bytes;
@@ -222,14 +226,11 @@ void EmulatorDevice::runStep(const bf_step &step) {
   const bundle::Kernel &kernel =
       *flatBundle(bundle).targets()->Get(target)->kernels()->Get(
           step.kernel_index);
-  emulator::LaunchOptions options;
-  options.threads = std::max(1u, std::thread::hardware_concurrency());
+  emulator::LaunchOptions options = defaults;
   options.cooperative = step.cooperative;
   options.registersPerThread = kernel.registers();
   for (unsigned i = 0; kernel.roles() && i < kernel.roles()->size(); ++i)
     options.roles.push_back(kernel.roles()->Get(i)->str());
-  if (const char *text = std::getenv("BACKFUSE_EMULATOR"))
-    require(emulator::parseLaunchOptions(text, options), "BACKFUSE_EMULATOR");
   emulator::Report report;
   require(machine.launch(*modules[step.module_index], step.kernel, shape, args,
                          options, report),

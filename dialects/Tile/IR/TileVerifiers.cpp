@@ -32,12 +32,14 @@ struct Entries {
 };
 } // namespace
 
-/// Whether `tensor` is one of the kernel's arguments, which a launch plan
-/// binds.
+/// Whether `tensor` is an argument of the kernel, which a launch plan binds (or of
+/// a function that holds the op without one).
 static bool isKernelArgument(Value tensor) {
   auto argument = dyn_cast<BlockArgument>(tensor);
-  return argument &&
-         isa_and_nonnull<KernelOp>(argument.getOwner()->getParentOp());
+  return argument && argument.getOwner()->getParentOp() &&
+         argument.getOwner()
+             ->getParentOp()
+             ->hasTrait<OpTrait::IsIsolatedFromAbove>();
 }
 
 static Value poolOf(Value ring) {

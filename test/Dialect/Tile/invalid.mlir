@@ -289,7 +289,8 @@ func.func @f(%x: !tile.tensor<?x96xbf16>, %slot: !tile.slot, %i: index) {
 // -----
 
 // tile.copy (C2): a tensor that no launch plan binds.
-func.func @f(%x: !tile.tensor<?x96xbf16>, %r: !tile.ring<<16x64xbf16>>, %i: index) {
+func.func @f(%r: !tile.ring<<16x64xbf16>>, %i: index) {
+  %x = ub.poison : !tile.tensor<?x96xbf16>
   %slot = tile.acquire %r : !tile.ring<<16x64xbf16>>
   // expected-error @below {{expects a tensor that is an argument of the kernel (C2)}}
   tile.copy %x[%i, %i] to %slot[0] : !tile.tensor<?x96xbf16>
@@ -722,7 +723,8 @@ tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tenso
 // -----
 
 // tile.drain (C6): a vector that no launch plan binds.
-func.func @f(%i: index, %acc: !tile.accumulator<64x40>, %v: !tile.tensor<1x40xf32>) {
+func.func @f(%i: index, %acc: !tile.accumulator<64x40>) {
+  %v = ub.poison : !tile.tensor<1x40xf32>
   // expected-error @below {{expects tensors that are arguments of the kernel (C6)}}
   tile.drain(%acc) at [%i, %i] rows %i vectors(%v)
       attributes {elementKinds = [#tile<element_kind row>], operandBuffers = array<i64>,
