@@ -357,11 +357,10 @@ LogicalResult HopperEmitter::emitUnits(
 }
 
 void HopperEmitter::bindUnit(Block &block, const Unit &unit) {
-  for (auto [argument, value] :
-       llvm::zip(block.getArguments(),
-                 ValueRange{unit.m0, unit.n0, unit.k0, unit.steps, unit.split,
-                            unit.last}))
-    values.map(argument, value);
+  // Named: a ValueRange of a list in a range-for outlives the list.
+  Value parts[] = {unit.m0,    unit.n0,    unit.k0,
+                   unit.steps, unit.split, unit.last};
+  values.map(block.getArguments(), ArrayRef<Value>(parts));
 }
 
 //===----------------------------------------------------------------------===//
