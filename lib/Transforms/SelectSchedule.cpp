@@ -239,6 +239,15 @@ static void apply(mlp::GraphOp graph, const TileConfig &config,
   for (mlp::LaunchOp launch : graph.getBody().front().getOps<mlp::LaunchOp>()) {
     launch->setAttr("tile.slots", b.getI64IntegerAttr(config.slots));
     launch->setAttr("tile.slot_bytes", b.getI64IntegerAttr(config.slotBytes));
+    if (config.drainSlots) {
+      launch->setAttr("tile.drain_slots",
+                      b.getI64IntegerAttr(config.drainSlots));
+      launch->setAttr("tile.drain_slot_bytes",
+                      b.getI64IntegerAttr(config.drainSlotBytes));
+    }
+    if (config.accumulators > 1)
+      launch->setAttr("tile.accumulators",
+                      b.getI64IntegerAttr(config.accumulators));
   }
   SmallVector<Attribute> attributes;
   for (const Range &range : ranges)
@@ -268,7 +277,9 @@ LogicalResult backfuse::selectSchedule(mlp::GraphOp graph,
   const arch::Rates &rates = arch::getRates(targetName);
   std::string why;
   SmallVector<TileConfig> configs =
-      feasibleConfigs(graph, rates, target.maxDynamicSmemBytes, why);
+      target.tmemColumns
+          ? feasibleTensorMemoryConfigs(graph, target, why)
+          : feasibleConfigs(graph, rates, target.maxDynamicSmemBytes, why);
   if (configs.empty())
     return graph.emitOpError("has no schedule on ") << target.name << ": " << why;
   bool several;

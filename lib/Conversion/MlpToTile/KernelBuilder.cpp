@@ -236,7 +236,8 @@ LogicalResult KernelBuilder::createPart(Part &part) {
     contraction.ring = tile::RingOp::create(b, ringType, pool);
     while (part.accumulators.size() <= attr.getAcc())
       part.accumulators.push_back(tile::AccumulatorsOp::create(
-          b, tile::AccumulatorType::get(context, tile[0], tile[1]), 1));
+          b, tile::AccumulatorType::get(context, tile[0], tile[1]),
+          numAccumulators));
     contraction.accumulator = part.accumulators[attr.getAcc()];
     part.contractions.push_back(contraction);
   }
@@ -248,7 +249,7 @@ LogicalResult KernelBuilder::createPart(Part &part) {
   part.flags = workspaceArgument(parts * (2 * 8));
   tagArgument();
 
-  auto poolOp = pool.getDefiningOp<tile::PoolOp>();
+  auto poolOp = drainPool.getDefiningOp<tile::PoolOp>();
   std::string why;
   std::optional<EntryLayout> entry =
       layOutEntry(fused, poolOp.getSlotBytes(), poolOp.getSlots(), why);
@@ -257,7 +258,7 @@ LogicalResult KernelBuilder::createPart(Part &part) {
   part.entry = *entry;
   if (!part.entry.empty())
     part.entryRing = tile::RingOp::create(
-        b, tile::RingType::get(context, part.entry.buffers), pool);
+        b, tile::RingType::get(context, part.entry.buffers), drainPool);
   createSumBuffers(part);
   return success();
 }
@@ -474,6 +475,10 @@ void KernelBuilder::createSum(Part &part, Block &block) {
   b.setLoc(fused.getLoc());
   ArrayRef<int64_t> tile = part.schedule.getTile();
   Value steps = block.getArgument(3);
+  // Entries of pools that the task has nothing to add up in pass without it.
+  bool apart = drainPool != pool;
+  if (apart && llvm::none_of(parts, [](Part &p) { return p.needsSum(); }))
+    return;
   for (auto [c, contraction] : llvm::enumerate(part.contractions)) {
     std::optional<unsigned> riding;
     for (unsigned i = 0; i < fused.getNumOperandSums(); ++i)
@@ -498,7 +503,7 @@ void KernelBuilder::createSum(Part &part, Block &block) {
                                isA ? part.m : part.n, buffers.partials,
                                buffers.flags, tagArgument());
   }
-  if (part.entry.empty())
+  if (part.entry.empty() || apart)
     return;
   auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
   b.setInsertionPointToStart(ifLast.thenBlock());
@@ -535,6 +540,13 @@ FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
 
   b.setInsertionPointToEnd(&kernel.getBlock());
   pool = tile::PoolOp::create(b, slots.getInt(), slotBytes.getInt());
+  drainPool = pool;
+  if (auto bytes = launch->getAttrOfType<IntegerAttr>("tile.drain_slot_bytes"))
+    drainPool = tile::PoolOp::create(
+        b, launch->getAttrOfType<IntegerAttr>("tile.drain_slots").getInt(),
+        bytes.getInt());
+  if (auto count = launch->getAttrOfType<IntegerAttr>("tile.accumulators"))
+    numAccumulators = count.getInt();
   // Check every tensor's layout before tasks are made.
   for (Part &part : parts) {
     b.setLoc(part.fused.getLoc());

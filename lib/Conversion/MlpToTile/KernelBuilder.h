@@ -115,7 +115,8 @@ private:
   llvm::DenseMap<int64_t, mlir::Value> constants;
   llvm::SmallVector<std::string> symbols;
   std::vector<Part> parts;
-  mlir::Value pool, tag;
+  mlir::Value pool, drainPool, tag;
+  int64_t numAccumulators = 1; // of each kind, in turn
 };
 
 } // namespace backfuse
