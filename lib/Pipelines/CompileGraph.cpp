@@ -44,11 +44,6 @@ backfuse::lowerGraph(ModuleOp module, const CompileOptions &options) {
           ? stringifyMatmulPrecision(*options.matmulPrecision)
           : StringRef();
   for (const arch::Target *target : options.targets) {
-    if (target->generation != arch::Generation::Hopper) {
-      module.emitError("no code can be generated for ")
-          << target->name << " yet; there is: sm_90a";
-      return failure();
-    }
     GraphKernels &kernels = all.emplace_back();
     kernels.target = target;
     kernels.module = module.clone();

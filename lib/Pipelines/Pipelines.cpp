@@ -48,6 +48,12 @@ void backfuse::buildTilePipeline(OpPassManager &pm, const arch::Target &target,
 
 void backfuse::buildMachinePipeline(OpPassManager &pm,
                                     const arch::Target &target) {
+  if (target.generation == arch::Generation::Blackwell) {
+    ConvertTileToBlackwellPassOptions options;
+    options.target = target.name.str();
+    pm.addPass(createConvertTileToBlackwellPass(options));
+    return;
+  }
   pm.addPass(createConvertTileToHopperPass());
 }
 
