@@ -14,17 +14,6 @@
 
 namespace backfuse::emulator {
 
-uint64_t combineAt(AtomicOp op, Type type, uint8_t *at, uint64_t with);
-
-static unsigned lowest(uint32_t x) {
-  return static_cast<unsigned>(__builtin_ctz(x));
-}
-static std::string hex(uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx",
-                static_cast<unsigned long long>(value));
-  return text;
-}
 constexpr uint32_t offsetMask = (1u << clusterRankShift) - 1;
 
 static Cta *ctaOf(Cluster &cluster, uint32_t address) {

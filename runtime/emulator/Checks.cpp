@@ -11,17 +11,6 @@ namespace backfuse::emulator {
 
 using namespace shadow;
 
-static unsigned lowest(uint32_t x) {
-  return static_cast<unsigned>(__builtin_ctz(x));
-}
-
-static std::string hex(uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx",
-                static_cast<unsigned long long>(value));
-  return text;
-}
-
 void Executor::startChecks(Warp &warp) {
   warp.known.warps.assign(warp.cta->cluster->priority.size(), 0);
   warp.clock() = 1;
@@ -312,22 +301,6 @@ static uint64_t globalWord(uint32_t launch, uint64_t mask, uint32_t cta,
          uint64_t(cta & 0xfffff) << 28 | (clock & 0xfffffff);
 }
 
-static uint64_t firstUnwritten(const Allocation &allocation, uint64_t offset,
-                               uint64_t bytes) {
-  for (uint64_t i = 0; i < bytes;) {
-    uint64_t at = offset + i;
-    uint8_t bits = allocation.written[at / 8].load(std::memory_order_relaxed);
-    if (bits == 0xff) {
-      i += 8 - at % 8;
-      continue;
-    }
-    if (!((bits >> (at % 8)) & 1))
-      return i;
-    ++i;
-  }
-  return bytes;
-}
-
 /// Whether the last write of a word is ordered before this CTA's next access.
 static bool isOrdered(const Launch &launch, const Cta &cta, uint64_t word,
                       uint64_t mask) {
@@ -566,13 +539,6 @@ bool Executor::checkNamedBarrier(Warp &warp, const Inst &inst, unsigned id) {
 //===----------------------------------------------------------------------===//
 // Registers
 //===----------------------------------------------------------------------===//
-
-static bool hasBit(const std::vector<uint64_t> &set, uint32_t i) {
-  return set[i / 64] >> (i % 64) & 1;
-}
-static void addBit(std::vector<uint64_t> &set, uint32_t i) {
-  set[i / 64] |= uint64_t(1) << (i % 64);
-}
 
 /// No instruction may touch accumulators of products in flight, nor write
 /// their A.

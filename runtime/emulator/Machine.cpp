@@ -117,13 +117,18 @@ static void markWritten(Allocation &allocation, uint64_t offset, uint64_t bytes,
                         bool isWritten) {
   if (allocation.written.empty())
     return;
-  for (uint64_t i = offset; i < offset + bytes; ++i) {
-    auto bit = static_cast<uint8_t>(1u << (i % 8));
-    if (isWritten)
-      allocation.written[i / 8].fetch_or(bit, std::memory_order_relaxed);
+  for (uint64_t i = offset; i < offset + bytes;) {
+    auto count = static_cast<unsigned>(
+        std::min<uint64_t>(8 - i % 8, offset + bytes - i));
+    auto bits = static_cast<uint8_t>(((1u << count) - 1) << (i % 8));
+    std::atomic<uint8_t> &byte = allocation.written[i / 8];
+    if (bits == 0xff)
+      byte.store(isWritten ? 0xff : 0, std::memory_order_relaxed);
+    else if (isWritten)
+      byte.fetch_or(bits, std::memory_order_relaxed);
     else
-      allocation.written[i / 8].fetch_and(static_cast<uint8_t>(~bit),
-                                          std::memory_order_relaxed);
+      byte.fetch_and(static_cast<uint8_t>(~bits), std::memory_order_relaxed);
+    i += count;
   }
 }
 
@@ -204,14 +209,8 @@ uint64_t Machine::firstUnwritten(uint64_t address, uint64_t bytes) const {
   if (!impl->memory.at(address, bytes, &allocation) ||
       allocation->written.empty())
     return bytes;
-  for (uint64_t i = 0; i < bytes; ++i) {
-    uint64_t at = address - allocation->base + i;
-    if (!((allocation->written[at / 8].load(std::memory_order_relaxed) >>
-           (at % 8)) &
-          1))
-      return i;
-  }
-  return bytes;
+  return emulator::firstUnwritten(*allocation, address - allocation->base,
+                                  bytes);
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #ifndef BACKFUSE_RUNTIME_EMULATOR_MACHINE_H
 #define BACKFUSE_RUNTIME_EMULATOR_MACHINE_H
 
+#include "runtime/emulator/Bits.h"
 #include "runtime/emulator/Emulator.h"
 #include "runtime/emulator/Kernel.h"
 #include "runtime/emulator/Memory.h"
@@ -221,6 +222,12 @@ struct Launch {
 
   void fail(const std::string &message);
 };
+
+/// The new value of a location, for atomics and reductions.
+uint64_t combine(AtomicOp op, Type type, uint64_t old, uint64_t with,
+                 bool isGlobal);
+/// The same on a location in device memory, atomically. Returns the old value.
+uint64_t combineAt(AtomicOp op, Type type, uint8_t *at, uint64_t with);
 
 /// "kernel 'k0', PTX line 12 ('ld.shared.b32'), CTA 3, warp 4 (load), lane 7"
 std::string describePlace(const Warp &warp, const Inst &inst, int lane);
