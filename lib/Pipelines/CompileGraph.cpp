@@ -259,7 +259,8 @@ std::string backfuse::printPlan(const bundle::BundleT &bundle) {
           const bundle::KernelT &kernel = *target->kernels[launch->kernel];
           os << "    launch " << kernel.name << ": " << kernel.threads
              << " threads, " << kernel.smem_bytes << " bytes of shared memory"
-             << (launch->cooperative ? ", cooperative" : "") << "\n";
+             << (launch->cooperative ? ", cooperative" : "")
+             << (launch->dependent ? ", dependent" : "") << "\n";
           for (const auto &argument : launch->args)
             print(os, *argument, graph);
         } else if (const bundle::ZeroFillT *fill = step->body.AsZeroFill()) {

@@ -490,7 +490,12 @@ LogicalResult backfuse::exportPlan(ArrayRef<Operation *> kernels,
       Names names{graph, range.getSplits()};
       VariantBuilder builder(graph, names);
       auto variant = std::make_unique<bundle::VariantT>();
-      variant->name = describe(first, range);
+      // A conversion kernel has no tiles to name.
+      auto tiled = llvm::find_if(steps, [&](unsigned step) {
+        return kernels[step]->hasAttr("tile.shape");
+      });
+      variant->name = describe(
+          tiled == steps.end() ? first : kernels[*tiled], range);
       variant->guard = createGuard(first, range, graph, names).take();
       for (unsigned index : steps) {
         variant->steps.push_back(builder.createStep(kernels[index], index));
