@@ -345,9 +345,13 @@ class Hunt:
                 run = self.mutant(graph, bundle, file, lines[:i] + instead + lines[i + count:], order)
                 if not run.good:
                     found.append((f"{graph[0]} {file}:{i + 1}", order, run.finding()))
+                    if self.options.verbose:
+                        print(f"{name}: {found[-1]}", flush=True)
                     break
             else:
                 missed.append(f"{graph[0]} {file}:{i + 1}: {lines[i].strip()[:100]}")
+                if self.options.verbose:
+                    print(f"{name}: missed at {missed[-1]}", flush=True)
         return tried, found, missed
 
     def run(self):
@@ -396,6 +400,7 @@ def main():
     parser.add_argument("--kernel-run", required=True)
     parser.add_argument("--sites", type=int, default=3, help="of a fault in each graph")
     parser.add_argument("--fault", action="append", choices=list(FAULTS), help="only this one (repeatable)")
+    parser.add_argument("--verbose", action="store_true", help="print each site as it is tried")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
     start = time.monotonic()

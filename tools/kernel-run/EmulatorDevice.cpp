@@ -36,7 +36,7 @@ struct Buffer {
 class EmulatorDevice final : public Device {
 public:
   EmulatorDevice(const Bundle &bundle, uint32_t target,
-                 const std::string &ptxDir);
+                 const EmulatorSettings &settings);
 
   std::string name() const override { return "emulator:" + targetName; }
   nlohmann::json describe() const override {
@@ -95,15 +95,17 @@ static std::string modulePtx(const bundle::Module &module,
 }
 
 EmulatorDevice::EmulatorDevice(const Bundle &bundle, uint32_t target,
-                               const std::string &ptxDir)
+                               const EmulatorSettings &settings)
     : bundle(bundle), signature(bundle), target(target),
-      targetName(bundle.target(target).name), smCount(smCountOf(targetName)) {
+      targetName(bundle.target(target).name),
+      smCount(settings.smCount ? settings.smCount : smCountOf(targetName)) {
   const auto *sources = flatBundle(bundle).targets()->Get(target)->modules();
   for (unsigned i = 0; sources && i < sources->size(); ++i) {
     modules.emplace_back();
-    std::string file = ptxDir.empty() ? ""
-                                      : ptxDir + "/" + targetName + "." +
-                                            std::to_string(i) + ".ptx";
+    std::string file = settings.ptxDir.empty()
+                           ? ""
+                           : settings.ptxDir + "/" + targetName + "." +
+                                 std::to_string(i) + ".ptx";
     require(machine.loadPtx(modulePtx(*sources->Get(i), file), modules.back()),
             "module " + std::to_string(i) + " of " + targetName);
   }
@@ -278,7 +280,7 @@ void EmulatorDevice::read(size_t output, uint64_t firstByte, uint64_t numBytes,
 
 std::unique_ptr<Device>
 backfuse::run::makeEmulatorDevice(const Bundle &bundle, const std::string &name,
-                                  const std::string &ptxDir) {
+                                  const EmulatorSettings &settings) {
   uint32_t count = bundle.info().num_targets;
   std::string held;
   for (uint32_t i = 0; i < count; ++i) {
@@ -287,7 +289,7 @@ backfuse::run::makeEmulatorDevice(const Bundle &bundle, const std::string &name,
     if (!name.empty() && name != target.name)
       continue;
     if (target.has_ptx)
-      return std::make_unique<EmulatorDevice>(bundle, i, ptxDir);
+      return std::make_unique<EmulatorDevice>(bundle, i, settings);
     if (!name.empty())
       throw Failure("device emulator: the bundle has no PTX for " + name +
                     ": compile it without --strip-ptx");

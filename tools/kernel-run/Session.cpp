@@ -352,7 +352,8 @@ int Session::run() {
     return 0;
   }
   std::vector<Case> cases = chooseCases();
-  device = makeDevice(options.device, bundle, options.ptxDir);
+  device =
+      makeDevice(options.device, bundle, {options.ptxDir, options.smCount});
   if (options.bench && !device->canBench())
     throw UsageError("--bench needs a GPU: device " + device->name() +
                      " has no times");
