@@ -153,13 +153,17 @@ backfuse_setup() {
   fi
 
   BACKFUSE_CMAKE_ARGS=(-G Ninja "-DBACKFUSE_CUDA_INCLUDE=$BACKFUSE_CUDA_INCLUDE"
-    "-DBACKFUSE_PTXAS=$BACKFUSE_PTXAS")
+    "-DBACKFUSE_PTXAS=$BACKFUSE_PTXAS" -DBACKFUSE_QUICK_BUILD=ON)
   if command -v clang++-22 >/dev/null; then
     BACKFUSE_CMAKE_ARGS+=(-DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22)
     command -v ld.lld-22 >/dev/null && BACKFUSE_CMAKE_ARGS+=(-DLLVM_USE_LINKER=lld)
   fi
   if command -v ccache >/dev/null; then
-    BACKFUSE_CMAKE_ARGS+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    # Relative paths in the keys, so that worktrees and build folders share the
+    # cache; the precompiled header needs the sloppiness.
+    local launcher="env;CCACHE_BASEDIR=$backfuse_root;CCACHE_NOHASHDIR=1"
+    launcher+=";CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;ccache"
+    BACKFUSE_CMAKE_ARGS+=("-DCMAKE_C_COMPILER_LAUNCHER=$launcher" "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher")
   fi
   [ -n "${MLIR_DIR:-}" ] && BACKFUSE_CMAKE_ARGS+=("-DMLIR_DIR=$MLIR_DIR")
   export BACKFUSE_PTXAS BACKFUSE_CUDA_INCLUDE BACKFUSE_PYTHON

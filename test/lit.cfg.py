@@ -2,7 +2,7 @@
 """Configuration of the lit suite.
 
 Features: `ptxas` where CUDA's assembler was found, `kernel-run` where the
-runtime's tool was built, `nvdisasm` where it is beside ptxas, `long` when asked
+runtime's tool was built, `emulator` where it has that device, `nvdisasm` where it is beside ptxas, `long` when asked
 for (--param long=1).
 """
 
@@ -29,10 +29,17 @@ llvm_config.with_environment(
 config.environment.pop("CUDA_HOME", None)
 
 config.substitutions.append(("%examples", config.backfuse_source_dir + "/examples"))
+config.substitutions.append(("%bench", config.backfuse_source_dir + "/bench"))
+config.substitutions.append(("%readme", config.backfuse_source_dir + "/README.md"))
+# The tools' paths, for scripts that run them.
+for name in ("kernel-opt", "kernel-run"):
+    config.substitutions.append(("%" + name, os.path.join(tools_dir, name)))
 tools = ["kernel-opt"]
 if config.backfuse_has_kernel_run:
     config.available_features.add("kernel-run")
     tools.append("kernel-run")
+    if config.backfuse_has_emulator:
+        config.available_features.add("emulator")
 if config.backfuse_ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", config.backfuse_ptxas))
@@ -40,7 +47,9 @@ if config.backfuse_ptxas:
     if os.access(nvdisasm, os.X_OK):
         config.available_features.add("nvdisasm")
         config.substitutions.append(("%nvdisasm", nvdisasm))
-if lit_config.params.get("long"):
+long = bool(lit_config.params.get("long"))
+if long:
     config.available_features.add("long")
+config.substitutions.append(("%{random-graphs}", "20" if long else "3"))
 llvm_config.add_tool_substitutions(tools, [tools_dir])
 llvm_config.use_default_substitutions()

@@ -17,8 +17,13 @@
 using namespace mlir;
 using namespace backfuse;
 
-/// The graph of the module; an error unless there is one and only one.
+/// The graph of the module; an error unless there is one and nothing else.
 static FailureOr<mlp::GraphOp> findGraph(ModuleOp module) {
+  for (Operation &op : *module.getBody())
+    if (!isa<mlp::GraphOp>(op))
+      return op.emitOpError(
+          "stands beside a graph; a file to compile holds one "
+          "graph and nothing else");
   auto graphs = llvm::to_vector(module.getOps<mlp::GraphOp>());
   if (graphs.size() > 1) {
     InFlightDiagnostic diag = graphs[1].emitOpError(
@@ -39,11 +44,6 @@ backfuse::lowerGraph(ModuleOp module, const CompileOptions &options) {
           ? stringifyMatmulPrecision(*options.matmulPrecision)
           : StringRef();
   for (const arch::Target *target : options.targets) {
-    if (target->generation != arch::Generation::Hopper) {
-      module.emitError("no code can be generated for ")
-          << target->name << " yet; there is: sm_90a";
-      return failure();
-    }
     GraphKernels &kernels = all.emplace_back();
     kernels.target = target;
     kernels.module = module.clone();
@@ -147,6 +147,10 @@ LogicalResult backfuse::buildBundle(ModuleOp module,
   bundle.provenance = std::make_unique<bundle::ProvenanceT>();
   bundle.provenance->compiler = "backfuse 0.1.0";
   bundle.provenance->llvm = LLVM_VERSION_STRING;
+  if (llvm::Expected<Ptxas> ptxas = findPtxas(options.ptxasPath))
+    bundle.provenance->ptxas = ptxas->version;
+  else
+    llvm::consumeError(ptxas.takeError()); // a plan needs none
   bundle.provenance->minimum_driver = 13000; // of cubins that CUDA 13.0 makes
   return success();
 }
@@ -189,6 +193,52 @@ static std::string print(const bundle::ExprT &expr,
   return pop();
 }
 
+/// The place of a buffer, by the tensor's name.
+static std::string print(const bundle::BufferT &buffer,
+                         const bundle::GraphT &graph) {
+  switch (buffer.space) {
+  case bundle::Space::Input:
+    return "input " + graph.inputs[buffer.index]->name;
+  case bundle::Space::Output:
+    return "output " + graph.outputs[buffer.index]->name;
+  case bundle::Space::Workspace:
+    break;
+  }
+  return "workspace at " + (buffer.offset ? print(*buffer.offset, graph) : "0");
+}
+
+static void print(llvm::raw_ostream &os, const bundle::KernelArgT &argument,
+                  const bundle::GraphT &graph) {
+  os << "      ";
+  switch (argument.kind) {
+  case bundle::ArgKind::Map: {
+    const bundle::TensorMapT &map = *argument.map;
+    os << "map of " << print(*map.buffer, graph) << ": "
+       << bundle::EnumNameMapType(map.type) << " ";
+    llvm::interleave(
+        map.sizes, os, [&](const auto &size) { os << print(*size, graph); },
+        " x ");
+    os << ", box ";
+    llvm::interleave(map.box, os, " x ");
+    break;
+  }
+  case bundle::ArgKind::Pointer:
+    os << "pointer to " << print(*argument.buffer, graph);
+    break;
+  case bundle::ArgKind::Int32:
+  case bundle::ArgKind::Int64:
+    os << "value " << print(*argument.value, graph);
+    break;
+  case bundle::ArgKind::Float32:
+    os << "parameter " << graph.params[argument.param]->name;
+    break;
+  case bundle::ArgKind::LaunchTag:
+    os << "launch tag";
+    break;
+  }
+  os << "\n";
+}
+
 std::string backfuse::printPlan(const bundle::BundleT &bundle) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -210,8 +260,11 @@ std::string backfuse::printPlan(const bundle::BundleT &bundle) {
           os << "    launch " << kernel.name << ": " << kernel.threads
              << " threads, " << kernel.smem_bytes << " bytes of shared memory"
              << (launch->cooperative ? ", cooperative" : "") << "\n";
+          for (const auto &argument : launch->args)
+            print(os, *argument, graph);
         } else if (const bundle::ZeroFillT *fill = step->body.AsZeroFill()) {
-          os << "    zero fill output " << fill->buffer->index << "\n";
+          os << "    zero fill " << print(*fill->buffer, graph) << ", "
+             << print(*fill->bytes, graph) << " bytes\n";
         }
       }
     }

@@ -48,6 +48,12 @@ void backfuse::buildTilePipeline(OpPassManager &pm, const arch::Target &target,
 
 void backfuse::buildMachinePipeline(OpPassManager &pm,
                                     const arch::Target &target) {
+  if (target.generation == arch::Generation::Blackwell) {
+    ConvertTileToBlackwellPassOptions options;
+    options.target = target.name.str();
+    pm.addPass(createConvertTileToBlackwellPass(options));
+    return;
+  }
   pm.addPass(createConvertTileToHopperPass());
 }
 
@@ -82,6 +88,19 @@ struct TargetOptions : PassPipelineOptions<TargetOptions> {
 };
 } // namespace
 
+/// The target of a pipeline. An unknown one is reported by the pass that is put
+/// into the pipeline in its place.
+static const arch::Target *findTarget(OpPassManager &pm,
+                                      const TargetOptions &options) {
+  const arch::Target *target = arch::lookupTarget(options.target);
+  if (!target) {
+    SelectSchedulePassOptions schedule;
+    schedule.target = options.target;
+    pm.addPass(createSelectSchedulePass(schedule));
+  }
+  return target;
+}
+
 void backfuse::registerPipelines() {
   static PassPipelineRegistration<> fuse(
       "backfuse-graph-to-launches", "Graphs to launches of fused products",
@@ -94,13 +113,13 @@ void backfuse::registerPipelines() {
       [](OpPassManager &pm, const TargetOptions &options) {
         buildExpandPipeline(pm);
         buildFusePipeline(pm);
-        if (const arch::Target *target = arch::lookupTarget(options.target))
+        if (const arch::Target *target = findTarget(pm, options))
           buildTilePipeline(pm, *target);
       });
   static PassPipelineRegistration<TargetOptions> compile(
       "backfuse-compile", "Graphs to kernels of the LLVM and NVVM dialects",
       [](OpPassManager &pm, const TargetOptions &options) {
-        if (const arch::Target *target = arch::lookupTarget(options.target))
+        if (const arch::Target *target = findTarget(pm, options))
           buildCompilePipeline(pm, *target);
       });
 }

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "backfuse/Pipelines/Registration.h"
+#include "backfuse/Pipelines/Pipelines.h"
 #include "backfuse/Target/Cubin/TranslateToPtx.h"
 #ifdef BACKFUSE_HAS_BACKFUSETILETOHOPPER
 #include "backfuse/Conversion/Passes.h"
@@ -63,6 +64,7 @@ void backfuse::registerPasses() {
 #ifdef BACKFUSE_HAS_BACKFUSETILETOHOPPER
   backfuse::registerConversionPasses();
 #endif
+  registerPipelines();
   registerCanonicalizerPass();
   registerCSEPass();
   registerInlinerPass();

@@ -65,13 +65,86 @@ static FailureOr<mlp::Precision>
 precisionOf(mlp::FusedOp fused, unsigned contraction,
             std::optional<mlp::Precision> override) {
   mlp::PrecisionAttr attr = fused.getContraction(contraction).getPrecision();
-  mlp::Precision precision = override.value_or(
-      attr ? attr.getValue() : mlp::Precision::Ieee);
+  mlp::Precision precision =
+      override.value_or(attr ? attr.getValue() : mlp::Precision::Ieee);
   if (precision == mlp::Precision::Ieee)
     return fused.emitOpError("asks for a product of precision ieee, which the "
                              "target's tensor cores cannot compute; use tf32, "
                              "bf16x3, fp16 or bf16");
   return precision;
+}
+
+/// Refuses an operand that cannot have copies in a form, or need not have one
+/// and does not fit to those that have.
+static LogicalResult checkOperand(mlp::FusedOp fused, Value operand,
+                                  mlp::Precision precision) {
+  MLIRContext *context = fused.getContext();
+  Type element = getElementTypeOrSelf(operand.getType());
+  Type expected = elementOf(formOf(precision), context);
+  if (!element.isF32()) {
+    if (element == expected)
+      return success();
+    return fused.emitOpError("multiplies ")
+           << element << " by f32 with precision "
+           << mlp::stringifyPrecision(precision) << ", which reads " << expected
+           << " operands; rounding 16-bit operands to another type is not "
+              "built yet";
+  }
+  auto launch = operand.getDefiningOp<mlp::LaunchOp>();
+  if (!launch)
+    return success();
+  Value inside =
+      launch.getYield().getValues()[cast<OpResult>(operand).getResultNumber()];
+  auto producer = inside.getDefiningOp<mlp::FusedOp>();
+  unsigned number = cast<OpResult>(inside).getResultNumber();
+  mlp::FusedYieldOp yield = producer.getYield();
+  if (number < yield.getValues().size() &&
+      yield.getKind(number) == mlp::YieldKind::Store)
+    return success();
+  return fused.emitOpError("multiplies a column sum of f32, which is not built "
+                           "yet; make the sum a graph's output and multiply it "
+                           "in another graph");
+}
+
+/// Notes what becomes of the sums of f32 operands: mlp.convert takes them.
+static LogicalResult collectSums(mlp::FusedOp fused,
+                                 llvm::MapVector<Value, Need> &needs) {
+  auto launch = cast<mlp::LaunchOp>(fused->getParentOp());
+  for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
+    mlp::OperandSumAttr sum = fused.getOperandSum(i);
+    Value operand = fused.getOperandOf(sum.getContraction(), sum.getOperand());
+    if (!isF32(operand))
+      continue;
+    if (!isa<BlockArgument>(operand))
+      return fused.emitOpError(
+          "sums an f32 operand that another launch computes, "
+          "which is not built yet; sum it where it is computed");
+    mlp::ContractionAttr contraction =
+        fused.getContraction(sum.getContraction());
+    bool isA = sum.getOperand() == mlp::Side::A;
+    auto type = cast<RankedTensorType>(operand.getType());
+    Value inside = fused.getOperandSumResults()[i];
+    mlp::Extent extent = (isA ? fused.getM() : fused.getN()).getExtent();
+    if ((isA ? contraction.getA() : contraction.getB()) !=
+            mlp::Major::MnMajor ||
+        mlp::getExtent(type, type.getRank() - 1) != extent)
+      return fused.emitOpError("sums an f32 operand of type ")
+             << type << " to " << extent.str()
+             << " values; only its sum over all axes but the last is built yet";
+    SmallVector<Value> &sums = needs[operand].sums;
+    for (auto [outer, value] :
+         llvm::zip(launch.getResults(), launch.getYield().getValues())) {
+      if (value != inside)
+        continue;
+      if (!sums.empty() && sums.front().getType() != outer.getType())
+        return fused.emitOpError("sums an f32 operand to ")
+               << getElementTypeOrSelf(sums.front().getType()) << " and to "
+               << getElementTypeOrSelf(outer.getType())
+               << ", which is not built yet; sum it to one type";
+      sums.push_back(outer);
+    }
+  }
+  return success();
 }
 
 static FailureOr<llvm::MapVector<Value, Need>>
@@ -84,29 +157,16 @@ collectNeeds(mlp::GraphOp graph, std::optional<mlp::Precision> override) {
       FailureOr<mlp::Precision> precision = precisionOf(fused, i, override);
       if (failed(precision))
         return WalkResult::interrupt();
-      for (mlp::Side side : {mlp::Side::A, mlp::Side::B})
-        if (Value operand = fused.getOperandOf(i, side); isF32(operand))
+      for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
+        Value operand = fused.getOperandOf(i, side);
+        if (failed(checkOperand(fused, operand, *precision)))
+          return WalkResult::interrupt();
+        if (isF32(operand))
           needs[operand].forms.insert(formOf(*precision));
-    }
-    for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
-      mlp::OperandSumAttr sum = fused.getOperandSum(i);
-      Value operand =
-          fused.getOperandOf(sum.getContraction(), sum.getOperand());
-      if (!isF32(operand))
-        continue;
-      if (!isa<BlockArgument>(operand)) {
-        fused.emitOpError("sums an f32 operand that another launch computes, "
-                          "which is not built yet; sum it where it is computed");
-        return WalkResult::interrupt();
       }
-      auto launch = cast<mlp::LaunchOp>(fused->getParentOp());
-      Value inside = fused.getOperandSumResults()[i];
-      for (auto [outer, value] :
-           llvm::zip(launch.getResults(), launch.getYield().getValues()))
-        if (value == inside)
-          needs[operand].sums.push_back(outer);
     }
-    return WalkResult::advance();
+    return failed(collectSums(fused, needs)) ? WalkResult::interrupt()
+                                             : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();
@@ -150,8 +210,8 @@ private:
   bool isReadAsF32(Value value) {
     return llvm::any_of(value.getUses(), [](OpOperand &use) {
       auto fused = dyn_cast<mlp::FusedOp>(use.getOwner());
-      return !fused || use.getOperandNumber() >=
-                           fused.getContractionOperands().size();
+      return !fused ||
+             use.getOperandNumber() >= fused.getContractionOperands().size();
     });
   }
 
@@ -165,15 +225,12 @@ private:
 } // namespace
 
 void RouteRewriter::convertInput(Value input, Need &need) {
-  auto type = cast<RankedTensorType>(input.getType());
   bool first = true;
   for (Form form : need.forms) {
-    SmallVector<Type> types(form == Form::Split ? 2 : 1,
-                            copyType(input, form));
+    SmallVector<Type> types(form == Form::Split ? 2 : 1, copyType(input, form));
     bool sum = first && !need.sums.empty();
     if (sum)
-      types.push_back(mlp::getTensorType(
-          {mlp::getExtent(type, type.getRank() - 1)}, type.getElementType()));
+      types.push_back(need.sums.front().getType());
     auto convert = mlp::ConvertOp::create(b, graph.getLoc(), types, input, sum);
     unsigned count = convert.getNumCopies();
     copies[{input, int(form)}] =
@@ -304,14 +361,20 @@ void RouteRewriter::rewriteLaunch(mlp::LaunchOp launch) {
   yield.erase();
   for (mlp::FusedOp fused : dead)
     fused.erase();
+  // Copies follow the tensor itself, where it is still read. Later products
+  // then read the new launch's result in its place, and find its copies.
   unsigned copy = 0;
+  DenseMap<Value, Value> renamed;
   for (auto [outer, before] : llvm::zip(result.getResults(), old)) {
     if (before) {
       before.replaceAllUsesWith(outer);
+      renamed[before] = outer;
       continue;
     }
     auto [tensor, form] = stored[copy++];
-    copies[{tensor, int(form)}].push_back(outer);
+    auto it = renamed.find(tensor);
+    Value key = it == renamed.end() ? tensor : it->second;
+    copies[{key, int(form)}].push_back(outer);
   }
   replaced.push_back(launch);
 }
@@ -329,12 +392,29 @@ void RouteRewriter::rewrite() {
     launch.erase();
 }
 
+/// Each result of a fused op is one result of its launch.
+static LogicalResult checkYields(mlp::LaunchOp launch) {
+  llvm::SmallDenseSet<Value> yielded;
+  for (Value value : launch.getYield().getValues())
+    if (!yielded.insert(value).second)
+      return launch.emitOpError("yields a result of a fused op twice");
+  for (mlp::FusedOp fused : launch.getFusedOps())
+    for (Value result : fused.getResults())
+      if (!yielded.contains(result))
+        return fused.emitOpError("has a result that its launch does not yield");
+  return success();
+}
+
 LogicalResult backfuse::routeProducts(mlp::GraphOp graph,
                                       std::optional<mlp::Precision> precision) {
-  for (Operation &op : graph.getBody().front().without_terminator())
-    if (!isa<mlp::LaunchOp>(op))
+  for (Operation &op : graph.getBody().front().without_terminator()) {
+    auto launch = dyn_cast<mlp::LaunchOp>(op);
+    if (!launch)
       return op.emitOpError("is not in a launch (backfuse-fuse-into-launches "
                             "puts it into one)");
+    if (failed(checkYields(launch)))
+      return failure();
+  }
   FailureOr<llvm::MapVector<Value, Need>> needs =
       collectNeeds(graph, precision);
   if (failed(needs))

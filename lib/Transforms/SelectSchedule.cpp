@@ -37,6 +37,9 @@ struct Choice {
   }
 };
 
+/// Kernels count units, tiles times splits, with 32 bits.
+constexpr int64_t maxSplits = 8;
+
 /// Token counts from `from` to below `to` (-1: no end) and their choice.
 struct Range {
   int64_t from, to;
@@ -180,8 +183,8 @@ readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
   const llvm::json::Array *list = root ? root->getArray("ranges") : nullptr;
   if (!list || list->empty())
     return fail("expects an object with a list 'ranges'");
-  unsigned numFused = 0;
-  graph.walk([&](mlp::FusedOp) { ++numFused; });
+  SmallVector<mlp::FusedOp> all;
+  graph.walk([&](mlp::FusedOp fused) { all.push_back(fused); });
   SmallVector<Range> ranges;
   int64_t from = 1;
   for (const llvm::json::Value &value : *list) {
@@ -203,12 +206,15 @@ readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
     range.choice.config = config - configs.begin();
     for (const llvm::json::Value &split : *splits) {
       std::optional<int64_t> count = split.getAsInteger();
-      if (!count || *count < 1)
-        return fail("'splits' expects positive integers");
+      if (!count || *count < 1 || *count > maxSplits)
+        return fail("'splits' expects integers from 1 to " + Twine(maxSplits));
       range.choice.splits.push_back(*count);
     }
-    if (range.choice.splits.size() != numFused)
-      return fail("'splits' expects " + Twine(numFused) + " integers");
+    if (range.choice.splits.size() != all.size())
+      return fail("'splits' expects " + Twine(all.size()) + " integers");
+    for (auto [fused, count] : llvm::zip(all, range.choice.splits))
+      if (count > 1 && fused.getNumAccumulators() > 1)
+        return fail("a product space of several accumulators cannot be split");
     ranges.push_back(range);
     from = *to;
   }
@@ -233,6 +239,15 @@ static void apply(mlp::GraphOp graph, const TileConfig &config,
   for (mlp::LaunchOp launch : graph.getBody().front().getOps<mlp::LaunchOp>()) {
     launch->setAttr("tile.slots", b.getI64IntegerAttr(config.slots));
     launch->setAttr("tile.slot_bytes", b.getI64IntegerAttr(config.slotBytes));
+    if (config.drainSlots) {
+      launch->setAttr("tile.drain_slots",
+                      b.getI64IntegerAttr(config.drainSlots));
+      launch->setAttr("tile.drain_slot_bytes",
+                      b.getI64IntegerAttr(config.drainSlotBytes));
+    }
+    if (config.accumulators > 1)
+      launch->setAttr("tile.accumulators",
+                      b.getI64IntegerAttr(config.accumulators));
   }
   SmallVector<Attribute> attributes;
   for (const Range &range : ranges)
@@ -262,7 +277,9 @@ LogicalResult backfuse::selectSchedule(mlp::GraphOp graph,
   const arch::Rates &rates = arch::getRates(targetName);
   std::string why;
   SmallVector<TileConfig> configs =
-      feasibleConfigs(graph, rates, target.maxDynamicSmemBytes, why);
+      target.tmemColumns
+          ? feasibleTensorMemoryConfigs(graph, target, why)
+          : feasibleConfigs(graph, rates, target.maxDynamicSmemBytes, why);
   if (configs.empty())
     return graph.emitOpError("has no schedule on ") << target.name << ": " << why;
   bool several;

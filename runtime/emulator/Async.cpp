@@ -14,17 +14,6 @@
 
 namespace backfuse::emulator {
 
-uint64_t combineAt(AtomicOp op, Type type, uint8_t *at, uint64_t with);
-
-static unsigned lowest(uint32_t x) {
-  return static_cast<unsigned>(__builtin_ctz(x));
-}
-static std::string hex(uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx",
-                static_cast<unsigned long long>(value));
-  return text;
-}
 constexpr uint32_t offsetMask = (1u << clusterRankShift) - 1;
 
 static Cta *ctaOf(Cluster &cluster, uint32_t address) {
@@ -745,7 +734,7 @@ bool Executor::stepCopy(Copy &copy) {
         }
       std::memset(to + copy.laneBytes[l], 0, copy.bytes - copy.laneBytes[l]);
       if (checks)
-        endAsyncWrite(*copy.inst, *copy.cta, copy.laneShared[l] & offsetMask,
+        endAsyncWrite(copy, *copy.cta, copy.laneShared[l] & offsetMask,
                       static_cast<uint32_t>(copy.bytes));
       counts.globalBytesLoaded += copy.laneBytes[l];
     }
@@ -760,8 +749,7 @@ bool Executor::stepCopy(Copy &copy) {
   }
   if (checks && copy.bytes) {
     for (uint32_t rest = destinations(copy); rest; rest &= rest - 1)
-      endAsyncWrite(*copy.inst, *cluster.ctas[lowest(rest)],
-                    copy.shared & offsetMask,
+      endAsyncWrite(copy, *cluster.ctas[lowest(rest)], copy.shared & offsetMask,
                     static_cast<uint32_t>(copy.bytes));
     if (copy.kind == CopyKind::BulkShared)
       endAsyncRead(*copy.cta, copy.otherShared & offsetMask,

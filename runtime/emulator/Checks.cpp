@@ -11,22 +11,12 @@ namespace backfuse::emulator {
 
 using namespace shadow;
 
-static unsigned lowest(uint32_t x) {
-  return static_cast<unsigned>(__builtin_ctz(x));
-}
-
-static std::string hex(uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx",
-                static_cast<unsigned long long>(value));
-  return text;
-}
-
 void Executor::startChecks(Warp &warp) {
   warp.known.warps.assign(warp.cta->cluster->priority.size(), 0);
   warp.clock() = 1;
   warp.fenced.assign(32, 0);
   warp.unsynced.assign(32, 0);
+  warp.unsyncedGlobal.assign(32, 0);
   warp.initFenced.assign(32, 0);
   size_t words = kernel.registerBytes / 128 / 64 + 1;
   warp.pendingD.assign(words, 0);
@@ -93,6 +83,8 @@ bool Executor::checkSharedRead(Warp &warp, const Inst &inst, int lane,
            "reads shared address " + hex(4 * w) + ", which nobody has written");
       return false;
     }
+    if ((word & hasCopier) && !checkCopier(warp, inst, lane, owner, w, "reads"))
+      return false;
     if (!isSync && (word & hasWriter) && (word >> writeShift & mask) &&
         warpOf(word) != warp.clusterIndex &&
         clockOf(word) > warp.known.warps[warpOf(word)]) {
@@ -128,6 +120,9 @@ bool Executor::checkSharedWrite(Warp &warp, const Inst &inst, int lane,
                           describeReader(owner, 4 * w)));
       return false;
     }
+    if ((word & hasCopier) &&
+        !checkCopier(warp, inst, lane, owner, w, "overwrites"))
+      return false;
     if (isSync) {
       shadow.words[w] = (word & initMask) | mask;
       continue;
@@ -214,6 +209,8 @@ bool Executor::checkAsyncRead(Warp &warp, const Inst &inst, int lane,
            "reads shared address " + hex(4 * w) + ", which nobody has written");
       return false;
     }
+    if ((word & hasCopier) && !checkCopier(warp, inst, lane, owner, w, "reads"))
+      return false;
     if ((word & hasWriter) && !checkFenced(warp, inst, lane, owner, w, "reads"))
       return false;
     if (takes && (word & readersMask) != readersMask)
@@ -244,6 +241,9 @@ bool Executor::checkAsyncWrite(Warp &warp, const Inst &inst, int lane,
                           describeReader(owner, 4 * w)));
       return false;
     }
+    if ((word & hasCopier) &&
+        !checkCopier(warp, inst, lane, owner, w, "overwrites"))
+      return false;
     if ((word & hasWriter) &&
         !checkFenced(warp, inst, lane, owner, w, "overwrites"))
       return false;
@@ -253,12 +253,34 @@ bool Executor::checkAsyncWrite(Warp &warp, const Inst &inst, int lane,
   return true;
 }
 
-void Executor::endAsyncWrite(const Inst &inst, Cta &owner, uint32_t offset,
+void Executor::endAsyncWrite(const Copy &copy, Cta &owner, uint32_t offset,
                              uint32_t bytes) {
-  for (uint32_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
-    owner.shadow->words[w] = initMask;
-    owner.shadow->sites[w] = inst.source;
+  uint64_t state = initMask;
+  if (copy.hasBarrier) {
+    constexpr uint32_t offsetMask = (1u << clusterRankShift) - 1;
+    uint32_t at = owner.rank << clusterRankShift | (copy.barrier & offsetMask);
+    const MbarrierClocks &barrier = owner.cluster->mbarriers[at];
+    if (barrier.index && barrier.index <= 0x1ff)
+      state |= hasCopier | uint64_t(barrier.index) << warpShift |
+               uint64_t(barrier.phases + 1) << clockShift;
   }
+  for (uint32_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
+    owner.shadow->words[w] = state;
+    owner.shadow->sites[w] = copy.inst->source;
+  }
+}
+
+/// What a copy wrote is known to be there through its mbarrier only.
+bool Executor::checkCopier(const Warp &warp, const Inst &inst, int lane,
+                           const Cta &owner, uint32_t w, const char *verb) {
+  uint64_t word = owner.shadow->words[w];
+  if (warp.known.knows(warpOf(word), clockOf(word)))
+    return true;
+  fail(warp, inst, lane,
+       std::string(verb) + " shared address " + hex(4 * w) +
+           ", which the copy of " + site(owner.shadow->sites[w]) +
+           " wrote: its mbarrier was not waited for");
+  return false;
 }
 
 void Executor::proxyFence(Warp &warp, uint32_t mask) {
@@ -277,22 +299,6 @@ static uint64_t globalWord(uint32_t launch, uint64_t mask, uint32_t cta,
                            uint32_t clock) {
   return uint64_t(launch & 0xfff) << 52 | mask << 48 |
          uint64_t(cta & 0xfffff) << 28 | (clock & 0xfffffff);
-}
-
-static uint64_t firstUnwritten(const Allocation &allocation, uint64_t offset,
-                               uint64_t bytes) {
-  for (uint64_t i = 0; i < bytes;) {
-    uint64_t at = offset + i;
-    uint8_t bits = allocation.written[at / 8].load(std::memory_order_relaxed);
-    if (bits == 0xff) {
-      i += 8 - at % 8;
-      continue;
-    }
-    if (!((bits >> (at % 8)) & 1))
-      return i;
-    ++i;
-  }
-  return bytes;
 }
 
 /// Whether the last write of a word is ordered before this CTA's next access.
@@ -445,6 +451,7 @@ void Executor::noteMbarrierInit(Warp &warp, const Inst &inst, unsigned lane,
   barrier.initLane = lane;
   barrier.initClock = warp.clock();
   barrier.initSite = inst.source;
+  barrier.index = warp.cta->cluster->numClocks++;
   for (uint32_t w = offset / 4; w < offset / 4 + 2; ++w) {
     owner.shadow->words[w] = isBarrier | initMask;
     owner.shadow->sites[w] = inst.source;
@@ -497,6 +504,19 @@ bool Executor::checkArrival(Warp &warp, const Inst &inst, unsigned lane,
   return false;
 }
 
+/// The same for a flag in device memory that one lane sets.
+bool Executor::checkGlobalRelease(Warp &warp, const Inst &inst, unsigned lane,
+                                  uint32_t mask) {
+  uint32_t others = warp.unsyncedGlobal[lane] & ~mask;
+  if (!others)
+    return true;
+  fail(warp, inst, static_cast<int>(lane),
+       "releases while lanes " + hex(others) +
+           " have written device memory since they last met this lane: "
+           "bar.warp.sync is missing");
+  return false;
+}
+
 /// Arrivals of the barrier's next use come after its last use.
 bool Executor::checkNamedBarrier(Warp &warp, const Inst &inst, unsigned id) {
   const auto &last = warp.cta->lastUse[id];
@@ -519,13 +539,6 @@ bool Executor::checkNamedBarrier(Warp &warp, const Inst &inst, unsigned id) {
 //===----------------------------------------------------------------------===//
 // Registers
 //===----------------------------------------------------------------------===//
-
-static bool hasBit(const std::vector<uint64_t> &set, uint32_t i) {
-  return set[i / 64] >> (i % 64) & 1;
-}
-static void addBit(std::vector<uint64_t> &set, uint32_t i) {
-  set[i / 64] |= uint64_t(1) << (i % 64);
-}
 
 /// No instruction may touch accumulators of products in flight, nor write
 /// their A.

@@ -56,8 +56,9 @@ struct LaunchOptions {
       true; ///< races, uninitialised data, misuse: see docs/emulator.md
   uint64_t stepLimit = 0; ///< warp instructions; 0 is none
   unsigned threads = 1;   ///< of the host
-  unsigned residentCtas =
-      0; ///< at most so many at a time; 0: 132 or the whole grid if smaller
+  unsigned multiprocessors = 132;
+  unsigned residentCtas = 0; ///< at most so many at a time; 0: one per
+                             ///< multiprocessor
   bool cooperative =
       false; ///< all CTAs must be resident: a larger grid is refused
   unsigned registersPerThread =
@@ -66,7 +67,7 @@ struct LaunchOptions {
 };
 
 /// Sets options from text such as
-/// "order=adversarial,seed=3,checks=off,threads=2,steps=1000000".
+/// "order=adversarial,seed=3,checks=off,threads=2,steps=1000000,sms=8".
 Error parseLaunchOptions(const std::string &text, LaunchOptions &options);
 
 /// What a launch did.

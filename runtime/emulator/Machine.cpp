@@ -117,13 +117,18 @@ static void markWritten(Allocation &allocation, uint64_t offset, uint64_t bytes,
                         bool isWritten) {
   if (allocation.written.empty())
     return;
-  for (uint64_t i = offset; i < offset + bytes; ++i) {
-    auto bit = static_cast<uint8_t>(1u << (i % 8));
-    if (isWritten)
-      allocation.written[i / 8].fetch_or(bit, std::memory_order_relaxed);
+  for (uint64_t i = offset; i < offset + bytes;) {
+    auto count = static_cast<unsigned>(
+        std::min<uint64_t>(8 - i % 8, offset + bytes - i));
+    auto bits = static_cast<uint8_t>(((1u << count) - 1) << (i % 8));
+    std::atomic<uint8_t> &byte = allocation.written[i / 8];
+    if (bits == 0xff)
+      byte.store(isWritten ? 0xff : 0, std::memory_order_relaxed);
+    else if (isWritten)
+      byte.fetch_or(bits, std::memory_order_relaxed);
     else
-      allocation.written[i / 8].fetch_and(static_cast<uint8_t>(~bit),
-                                          std::memory_order_relaxed);
+      byte.fetch_and(static_cast<uint8_t>(~bits), std::memory_order_relaxed);
+    i += count;
   }
 }
 
@@ -204,14 +209,8 @@ uint64_t Machine::firstUnwritten(uint64_t address, uint64_t bytes) const {
   if (!impl->memory.at(address, bytes, &allocation) ||
       allocation->written.empty())
     return bytes;
-  for (uint64_t i = 0; i < bytes; ++i) {
-    uint64_t at = address - allocation->base + i;
-    if (!((allocation->written[at / 8].load(std::memory_order_relaxed) >>
-           (at % 8)) &
-          1))
-      return i;
-  }
-  return bytes;
+  return emulator::firstUnwritten(*allocation, address - allocation->base,
+                                  bytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -244,12 +243,14 @@ Error parseLaunchOptions(const std::string &text, LaunchOptions &options) {
       options.seed = number;
     else if (key == "steps" && isNumber)
       options.stepLimit = number;
+    else if (key == "sms" && number >= 1 && number <= 1024)
+      options.multiprocessors = static_cast<unsigned>(number);
     else if (key == "threads" && number >= 1 && number <= 1024)
       options.threads = static_cast<unsigned>(number);
     else
       return Error("cannot use '" + item +
                    "': expected order=inorder|random|adversarial, seed=N, "
-                   "checks=on|off, threads=N (1 to 1024) or steps=N");
+                   "checks=on|off, threads=N or sms=N (1 to 1024) or steps=N");
   }
   return Error::success();
 }
@@ -516,7 +517,8 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
           : std::min(255u, 65536u / ((threads + 31) / 32 * 32) / 8 * 8);
   launch.numClusters =
       static_cast<uint32_t>(shape.grid.count() / shape.cluster.count());
-  uint32_t resident = options.residentCtas ? options.residentCtas : 132;
+  uint32_t resident =
+      options.residentCtas ? options.residentCtas : options.multiprocessors;
   uint32_t residentClusters = std::max<uint32_t>(
       1, resident / static_cast<uint32_t>(shape.cluster.count()));
   if (options.cooperative && residentClusters < launch.numClusters)

@@ -9,6 +9,7 @@
 #ifndef BACKFUSE_RUNTIME_EMULATOR_MACHINE_H
 #define BACKFUSE_RUNTIME_EMULATOR_MACHINE_H
 
+#include "runtime/emulator/Bits.h"
 #include "runtime/emulator/Emulator.h"
 #include "runtime/emulator/Kernel.h"
 #include "runtime/emulator/Memory.h"
@@ -100,6 +101,7 @@ struct Warp {
   /// Per lane: the lanes that used shared memory together with it since they
   /// last met. (What others do once they have parted is not its business.)
   std::vector<uint32_t> unsynced;
+  std::vector<uint32_t> unsyncedGlobal; ///< the same for device memory
   std::vector<uint32_t> defined; ///< lanes, per register that may be undefined
   uint32_t &clock() { return known.warps[clusterIndex]; }
 };
@@ -184,6 +186,7 @@ struct Cluster {
   Clocks barrierClocks, completedClocks;
   std::unordered_map<uint32_t, MbarrierClocks> mbarriers; ///< by address
   std::unordered_map<uint32_t, Clocks> syncWords; ///< flags in shared memory
+  unsigned numClocks = 0;                         ///< warps and mbarriers
   uint64_t progress = 0; ///< counts what others can see
   uint64_t random = 1;
   unsigned nextWarp = 0;
@@ -219,6 +222,12 @@ struct Launch {
 
   void fail(const std::string &message);
 };
+
+/// The new value of a location, for atomics and reductions.
+uint64_t combine(AtomicOp op, Type type, uint64_t old, uint64_t with,
+                 bool isGlobal);
+/// The same on a location in device memory, atomically. Returns the old value.
+uint64_t combineAt(AtomicOp op, Type type, uint8_t *at, uint64_t with);
 
 /// "kernel 'k0', PTX line 12 ('ld.shared.b32'), CTA 3, warp 4 (load), lane 7"
 std::string describePlace(const Warp &warp, const Inst &inst, int lane);
@@ -343,8 +352,12 @@ private:
   void endAsyncRead(Cta &owner, uint32_t offset, uint32_t bytes);
   bool checkAsyncWrite(Warp &warp, const Inst &inst, int lane, Cta &owner,
                        uint32_t offset, uint32_t bytes);
-  void endAsyncWrite(const Inst &inst, Cta &owner, uint32_t offset,
+  void endAsyncWrite(const Copy &copy, Cta &owner, uint32_t offset,
                      uint32_t bytes);
+  bool checkCopier(const Warp &warp, const Inst &inst, int lane,
+                   const Cta &owner, uint32_t word, const char *verb);
+  bool checkGlobalRelease(Warp &warp, const Inst &inst, unsigned lane,
+                          uint32_t mask);
   bool checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
                        Allocation &allocation, uint64_t address, uint64_t bytes,
                        bool isSync, bool polls = false);

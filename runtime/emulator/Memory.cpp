@@ -65,6 +65,22 @@ std::string DeviceMemory::describe(uint64_t address) const {
   return allocation->isLive ? text : text + ", which was freed";
 }
 
+uint64_t firstUnwritten(const Allocation &allocation, uint64_t offset,
+                        uint64_t bytes) {
+  for (uint64_t i = 0; i < bytes;) {
+    uint64_t at = offset + i;
+    uint8_t bits = allocation.written[at / 8].load(std::memory_order_relaxed);
+    if (bits == 0xff) {
+      i += 8 - at % 8;
+      continue;
+    }
+    if (!((bits >> (at % 8)) & 1))
+      return i;
+    ++i;
+  }
+  return bytes;
+}
+
 void copyFromShared(uint8_t *to, const uint8_t *from, uint64_t bytes) {
   uint64_t i = 0;
   for (; i < bytes && reinterpret_cast<uintptr_t>(from + i) % 8; ++i)

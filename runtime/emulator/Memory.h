@@ -75,6 +75,11 @@ private:
   uint64_t insert(std::unique_ptr<Allocation> allocation, bool isInitialised);
 };
 
+/// The first of these bytes that nobody has written, from `offset`; `bytes` if
+/// all were. The allocation keeps track of it.
+uint64_t firstUnwritten(const Allocation &allocation, uint64_t offset,
+                        uint64_t bytes);
+
 // Device memory is shared by the threads that run CTAs: words are moved with
 // relaxed atomic operations, which are plain moves on the machines we run on.
 template <class T> inline T loadShared(const uint8_t *from) {

@@ -337,6 +337,8 @@ private:
   std::unordered_map<std::string, uint32_t> specials;
   Function *function = nullptr;
   unsigned sourceFile = 0, sourceLine = 0;
+  static constexpr unsigned maxDepth = 100;
+  unsigned depth = 0; ///< of operands
 
   const Token &peek(size_t ahead = 0) const {
     return tokens[std::min(at + ahead, tokens.size() - 1)];
@@ -648,12 +650,15 @@ private:
     return expect(";");
   }
 
-  bool parseInitializer(Variable &variable, unsigned elementBytes) {
+  bool parseInitializer(Variable &variable, unsigned elementBytes,
+                        unsigned level = 0) {
+    if (level > maxDepth)
+      return fail("initialisers are nested too deeply");
     if (accept("{")) {
       if (accept("}"))
         return true;
       do {
-        if (!parseInitializer(variable, elementBytes))
+        if (!parseInitializer(variable, elementBytes, level + 1))
           return false;
       } while (accept(","));
       return expect("}");
@@ -810,6 +815,8 @@ private:
   bool parseScope() {
     if (!expect("{"))
       return false;
+    if (scopes.size() > maxDepth)
+      return fail("scopes are nested too deeply");
     scopes.emplace_back();
     while (!accept("}")) {
       if (peek().kind == Token::End)
@@ -1058,6 +1065,14 @@ private:
   }
 
   bool parsePrimary(Operand &operand, bool takesLabel) {
+    ++depth;
+    bool ok = depth <= maxDepth ? parsePrimaryAt(operand, takesLabel)
+                                : fail("operands are nested too deeply");
+    --depth;
+    return ok;
+  }
+
+  bool parsePrimaryAt(Operand &operand, bool takesLabel) {
     const Token &token = peek();
     if (accept("{")) {
       operand.kind = Operand::Vector;

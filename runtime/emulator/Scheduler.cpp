@@ -93,6 +93,8 @@ std::unique_ptr<Cluster> Executor::makeCluster(uint32_t linear) {
   unsigned total = numWarps * static_cast<unsigned>(shape.cluster.count());
   for (unsigned i = 0; i < total; ++i)
     cluster->priority.push_back(i);
+  // Index 0 stays free for mbarriers: it means "none".
+  cluster->numClocks = total + 1;
   if (launch.options.order != Order::InOrder)
     for (unsigned i = total; i > 1; --i)
       std::swap(cluster->priority[i - 1],

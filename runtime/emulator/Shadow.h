@@ -27,7 +27,9 @@ constexpr unsigned writeShift = 4; ///< bytes of the last write
 constexpr unsigned warpShift = 8;  ///< in the cluster, 9 bits
 constexpr unsigned laneShift = 17;
 constexpr uint64_t hasWriter = uint64_t(1) << 22; ///< by ordinary stores
-constexpr uint64_t inFlight = uint64_t(1) << 24;  ///< a copy will write here
+/// By a copy: "warp" is its mbarrier, the clock its phase.
+constexpr uint64_t hasCopier = uint64_t(1) << 23;
+constexpr uint64_t inFlight = uint64_t(1) << 24; ///< a copy will write here
 constexpr uint64_t isBarrier = uint64_t(1) << 25;
 constexpr unsigned readersShift = 26; ///< asynchronous readers, 8 bits
 constexpr uint64_t readersMask = uint64_t(0xff) << readersShift;
@@ -51,9 +53,12 @@ struct SharedShadow {
 /// warps, and of other CTAs of the grid where it was learnt through device
 /// memory.
 struct Clocks {
-  std::vector<uint32_t> warps;
+  std::vector<uint32_t> warps; ///< and, behind them, phases of mbarriers
   std::map<uint32_t, uint32_t> ctas;
 
+  bool knows(unsigned index, uint32_t clock) const {
+    return index < warps.size() && warps[index] >= clock;
+  }
   void join(const Clocks &other, bool withCtas) {
     if (warps.size() < other.warps.size())
       warps.resize(other.warps.size(), 0);
@@ -77,6 +82,8 @@ struct MbarrierClocks {
   unsigned initWarp = 0, initLane = 0;
   uint32_t initClock = 0;
   uint32_t initSite = 0;
+  unsigned index = 0;  ///< in Clocks::warps
+  uint32_t phases = 0; ///< completed
 };
 
 /// Words of device memory through which CTAs synchronise.

@@ -25,13 +25,6 @@ struct Descriptor {
   uint32_t span; ///< bytes of a swizzled row; 16 without swizzle
 };
 
-std::string hex(uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx",
-                static_cast<unsigned long long>(value));
-  return text;
-}
-
 /// Empty, or what is wrong with a descriptor.
 std::string decodeDescriptor(uint64_t bits, Descriptor &descriptor) {
   descriptor.start = static_cast<uint32_t>(bits & 0x3fff) << 4;
@@ -424,13 +417,6 @@ bool Executor::executeProducts(Warp &anyWarp, uint64_t until) {
 //===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//
-
-static bool hasBit(const std::vector<uint64_t> &set, uint32_t i) {
-  return set[i / 64] >> (i % 64) & 1;
-}
-static void addBit(std::vector<uint64_t> &set, uint32_t i) {
-  set[i / 64] |= uint64_t(1) << (i % 64);
-}
 
 bool Executor::checkProductIssue(Warp &warp, const Inst &inst,
                                  const Product &product) {

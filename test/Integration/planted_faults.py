@@ -270,11 +270,10 @@ class Run:
 
     def __init__(self, kernelRun, bundle, graph, ptx, settings):
         name, dims, params, smCount = graph
-        command = [kernelRun, bundle, "--device=emulator", "--inputs=exact", "--dims", dims, "--sm-count",
-                   str(smCount)] + (["--set", params] if params else []) + (["--ptx", ptx] if ptx else [])
+        command = [kernelRun, bundle, "--device=emulator", "--inputs=exact", "--dims", dims] + (["--set", params] if params else []) + (["--ptx", ptx] if ptx else [])
         try:
             result = subprocess.run(command, text=True, capture_output=True, timeout=120, env={
-                **os.environ, "BACKFUSE_EMULATOR": f"{settings},threads=1,steps={STEPS}"})
+                **os.environ, "BACKFUSE_EMULATOR": f"{settings},threads=1,sms={smCount},steps={STEPS}"})
             self.good, self.text = result.returncode == 0, result.stdout + result.stderr
             if result.returncode < 0:
                 self.text = f"kernel-run died of signal {-result.returncode}"

@@ -255,7 +255,7 @@ class KernelRun(unittest.TestCase):
             json.dump(document, opened)
         self.fails("no digest of output s", "--compare-digests", file)
         self.fails("leave --cases", *VALUES, "--compare-digests", file)
-        self.fails("need --device=emulator", *VALUES, "--ptx", self.dir.name)
+        self.fails("needs --device=emulator", *VALUES, "--ptx", self.dir.name)
 
     def testFilesThatCannotBeWritten(self):
         self.fails("cannot be written", *VALUES, "--json",

@@ -27,9 +27,9 @@ PlanSummary backfuse::run::summarise(const Plan &plan) {
 }
 
 #if !BACKFUSE_HAVE_EMULATOR
-std::unique_ptr<Device>
-backfuse::run::makeEmulatorDevice(const Bundle &, const std::string &,
-                                  const EmulatorSettings &) {
+std::unique_ptr<Device> backfuse::run::makeEmulatorDevice(const Bundle &,
+                                                          const std::string &,
+                                                          const std::string &) {
   throw Failure("device emulator is not built into this kernel-run (configure "
                 "with -DBACKFUSE_BUILD_EMULATOR=ON)");
 }
@@ -59,19 +59,19 @@ static std::unique_ptr<Device> makeAutomaticDevice(const Bundle &bundle) {
   return device;
 }
 
-std::unique_ptr<Device>
-backfuse::run::makeDevice(const std::string &choice, const Bundle &bundle,
-                          const EmulatorSettings &settings) {
+std::unique_ptr<Device> backfuse::run::makeDevice(const std::string &choice,
+                                                  const Bundle &bundle,
+                                                  const std::string &ptxDir) {
   static const std::string cuda = "cuda", emulator = "emulator";
   if (choice == "auto")
     return makeAutomaticDevice(bundle);
   if (choice == "reference")
     return makeReferenceDevice(bundle);
   if (choice == emulator)
-    return makeEmulatorDevice(bundle, "", settings);
+    return makeEmulatorDevice(bundle, "", ptxDir);
   if (choice.rfind(emulator + ":", 0) == 0)
     return makeEmulatorDevice(bundle, choice.substr(emulator.size() + 1),
-                              settings);
+                              ptxDir);
   if (choice == cuda)
     return makeCudaDevice(bundle, 0);
   std::string ordinal =

@@ -65,28 +65,19 @@ public:
   virtual double copyBandwidth();
 };
 
-/// What only the emulator can be asked for.
-struct EmulatorSettings {
-  /// Modules come from DIR/TARGET.N.ptx where these files are, else from the
-  /// bundle.
-  std::string ptxDir;
-  /// Multiprocessors: fewer make each CTA of a persistent kernel do more tiles.
-  /// 0: those of the GPU that the target is for.
-  uint32_t smCount = 0;
-};
-
 /// Which device, as --device has it: auto, cuda:N, emulator[:TARGET],
-/// reference.
+/// reference. `ptxDir`: see makeEmulatorDevice.
 std::unique_ptr<Device> makeDevice(const std::string &choice,
                                    const Bundle &bundle,
-                                   const EmulatorSettings &settings = {});
+                                   const std::string &ptxDir = "");
 
 std::unique_ptr<Device> makeCudaDevice(const Bundle &bundle, int ordinal);
 std::unique_ptr<Device> makeReferenceDevice(const Bundle &bundle);
-/// `target` is empty for the bundle's first.
-std::unique_ptr<Device>
-makeEmulatorDevice(const Bundle &bundle, const std::string &target,
-                   const EmulatorSettings &settings = {});
+/// `target` is empty for the bundle's first. Modules come from
+/// `ptxDir`/TARGET.N.ptx where these files are, else from the bundle.
+std::unique_ptr<Device> makeEmulatorDevice(const Bundle &bundle,
+                                           const std::string &target,
+                                           const std::string &ptxDir = "");
 
 /// The plan of a launch without or with a device.
 PlanSummary summarise(const Plan &plan);

@@ -36,13 +36,13 @@ struct Buffer {
 class EmulatorDevice final : public Device {
 public:
   EmulatorDevice(const Bundle &bundle, uint32_t target,
-                 const EmulatorSettings &settings);
+                 const std::string &ptxDir);
 
   std::string name() const override { return "emulator:" + targetName; }
   nlohmann::json describe() const override {
     return {{"kind", "emulator"},
             {"name", "emulator of " + targetName},
-            {"sm_count", smCount}};
+            {"sm_count", defaults.multiprocessors}};
   }
   void load(const reference::Problem &problem, const Values &values) override;
   std::optional<PlanSummary> plan() const override {
@@ -70,7 +70,7 @@ private:
   Signature signature;
   uint32_t target;
   std::string targetName;
-  uint32_t smCount;
+  emulator::LaunchOptions defaults;
   Machine machine;
   std::vector<std::unique_ptr<emulator::Module>> modules;
   std::unique_ptr<Plan> loadedPlan;
@@ -95,17 +95,19 @@ static std::string modulePtx(const bundle::Module &module,
 }
 
 EmulatorDevice::EmulatorDevice(const Bundle &bundle, uint32_t target,
-                               const EmulatorSettings &settings)
+                               const std::string &ptxDir)
     : bundle(bundle), signature(bundle), target(target),
-      targetName(bundle.target(target).name),
-      smCount(settings.smCount ? settings.smCount : smCountOf(targetName)) {
+      targetName(bundle.target(target).name) {
+  defaults.multiprocessors = smCountOf(targetName);
+  defaults.threads = std::max(1u, std::thread::hardware_concurrency());
+  if (const char *text = std::getenv("BACKFUSE_EMULATOR"))
+    require(emulator::parseLaunchOptions(text, defaults), "BACKFUSE_EMULATOR");
   const auto *sources = flatBundle(bundle).targets()->Get(target)->modules();
   for (unsigned i = 0; sources && i < sources->size(); ++i) {
     modules.emplace_back();
-    std::string file = settings.ptxDir.empty()
-                           ? ""
-                           : settings.ptxDir + "/" + targetName + "." +
-                                 std::to_string(i) + ".ptx";
+    std::string file = ptxDir.empty() ? ""
+                                      : ptxDir + "/" + targetName + "." +
+                                            std::to_string(i) + ".ptx";
     require(machine.loadPtx(modulePtx(*sources->Get(i), file), modules.back()),
             "module " + std::to_string(i) + " of " + targetName);
   }
@@ -140,8 +142,8 @@ void EmulatorDevice::releaseAll() {
 void EmulatorDevice::load(const reference::Problem &problem,
                           const Values &values) {
   releaseAll();
-  loadedPlan =
-      std::make_unique<Plan>(Plan::create(bundle, target, smCount, values));
+  loadedPlan = std::make_unique<Plan>(
+      Plan::create(bundle, target, defaults.multiprocessors, values));
   for (size_t i = 0; i < signature.inputs.size(); ++i) {
     inputs.push_back(allocateTensor(signature.inputs[i], values, true));
     const std::vector<unsigned char> &bytes = problem.inputs[i].bytes;
@@ -239,14 +241,11 @@ void EmulatorDevice::runStep(const bf_step &step) {
   const bundle::Kernel &kernel =
       *flatBundle(bundle).targets()->Get(target)->kernels()->Get(
           step.kernel_index);
-  emulator::LaunchOptions options;
-  options.threads = std::max(1u, std::thread::hardware_concurrency());
+  emulator::LaunchOptions options = defaults;
   options.cooperative = step.cooperative;
   options.registersPerThread = kernel.registers();
   for (unsigned i = 0; kernel.roles() && i < kernel.roles()->size(); ++i)
     options.roles.push_back(kernel.roles()->Get(i)->str());
-  if (const char *text = std::getenv("BACKFUSE_EMULATOR"))
-    require(emulator::parseLaunchOptions(text, options), "BACKFUSE_EMULATOR");
   emulator::Report report;
   require(machine.launch(*modules[step.module_index], step.kernel, shape, args,
                          options, report),
@@ -280,7 +279,7 @@ void EmulatorDevice::read(size_t output, uint64_t firstByte, uint64_t numBytes,
 
 std::unique_ptr<Device>
 backfuse::run::makeEmulatorDevice(const Bundle &bundle, const std::string &name,
-                                  const EmulatorSettings &settings) {
+                                  const std::string &ptxDir) {
   uint32_t count = bundle.info().num_targets;
   std::string held;
   for (uint32_t i = 0; i < count; ++i) {
@@ -289,7 +288,7 @@ backfuse::run::makeEmulatorDevice(const Bundle &bundle, const std::string &name,
     if (!name.empty() && name != target.name)
       continue;
     if (target.has_ptx)
-      return std::make_unique<EmulatorDevice>(bundle, i, settings);
+      return std::make_unique<EmulatorDevice>(bundle, i, ptxDir);
     if (!name.empty())
       throw Failure("device emulator: the bundle has no PTX for " + name +
                     ": compile it without --strip-ptx");

@@ -123,9 +123,9 @@ static void checkTogether(const Options &options) {
          "out");
   refuse(options.ends && (compares || !options.digestsFile.empty()),
          "--ends keeps no outputs: leave --digests and --compare-digests out");
-  refuse((!options.ptxDir.empty() || options.smCount) &&
+  refuse(!options.ptxDir.empty() &&
              options.device.compare(0, 8, "emulator") != 0,
-         "--ptx and --sm-count need --device=emulator");
+         "--ptx needs --device=emulator");
   refuse(options.ends && options.repeat > 1,
          "--ends runs once: leave --repeat out");
 }
@@ -228,11 +228,6 @@ std::optional<int> backfuse::run::parseOptions(int argc, char **argv,
                  "on the emulator: modules from DIR/TARGET.N.ptx, where that "
                  "is there, in place of the bundle's")
       ->type_name("DIR");
-  app.add_option("--sm-count", options.smCount,
-                 "on the emulator: multiprocessors, instead of the GPU's that "
-                 "the target is for")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
   app.add_option("--write-ptx", options.writePtxDir,
                  "write the bundle's PTX as DIR/TARGET.N.ptx, run nothing")
       ->type_name("DIR");

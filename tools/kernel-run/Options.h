@@ -30,7 +30,6 @@ struct Options {
   std::string digestsFile;
   std::string compareDigestsFile;
   std::string ptxDir;
-  uint32_t smCount = 0;
   std::string writePtxDir;
   bool list = false;
 };

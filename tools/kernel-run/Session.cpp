@@ -352,8 +352,7 @@ int Session::run() {
     return 0;
   }
   std::vector<Case> cases = chooseCases();
-  device =
-      makeDevice(options.device, bundle, {options.ptxDir, options.smCount});
+  device = makeDevice(options.device, bundle, options.ptxDir);
   if (options.bench && !device->canBench())
     throw UsageError("--bench needs a GPU: device " + device->name() +
                      " has no times");

@@ -739,10 +739,9 @@ LogicalResult ConvertOp::verify() {
   // (C3)
   if (getSum()) {
     auto sum = cast<RankedTensorType>(getOutputs().back().getType());
-    if (!sum.getElementType().isF32() || sum.getRank() != 1 ||
-        getExtent(sum, 0) != getExtent(type, rank - 1))
-      return emitOpError("expects a sum of the last axis's extent in f32, but "
-                         "got ")
+    if (!isVector(sum, getExtent(type, rank - 1)))
+      return emitOpError("expects a sum with the last axis's extent, a float "
+                         "vector, but got ")
              << sum;
   }
   return success();

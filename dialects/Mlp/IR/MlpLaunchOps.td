@@ -213,14 +213,15 @@ def Mlp_ConvertOp : Op<Mlp_Dialect, "convert", [Pure]> {
   let description = [{
     Results: one copy rounded to nearest even, or two of bf16 whose sum is the
     tensor to 2^-17 (the second holds what the first leaves); with `sum`, the f32
-    sum of the tensor's own values over all axes but the last comes after them.
+    sum of the tensor's own values over all axes but the last, rounded once to its
+    type, comes after them.
     What products of f32 operands read that no launch writes.
 
     Constraints:
     - (C1) the tensor is f32 and its last axis fixed;
     - (C2) there are one or two copies, of the tensor's extents and of one 16-bit
       type; two are bf16;
-    - (C3) the sum is an f32 vector of the last axis's extent.
+    - (C3) the sum is a float vector of the last axis's extent.
 
     Example:
     ```mlir

@@ -74,9 +74,11 @@ def Tile_BufferAttr : Tile_Attr<"Buffer", "buffer"> {
   let description = [{
     `#tile.buffer<64x128xbf16>`: 64 rows of 128 contiguous elements of global
     memory. How the box is laid out in shared memory is the target's choice.
+    Extents are positive and below 2^31, elements floats of 16 or 32 bits.
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$cols, "::mlir::Type":$element);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t numBytes() const;
   }];
@@ -109,6 +111,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
   let parameters = (ins ArrayRefParameter<"int64_t">:$tile, "int64_t":$cost,
                         "int64_t":$order);
   let assemblyFormat = "`<` `tile` `=` `[` $tile `]` `,` `cost` `=` $cost `,` `order` `=` $order `>`";
+  let genVerifyDecl = 1;
 }
 
 def Tile_RangeAttr : Tile_Attr<"Range", "range"> {
@@ -144,11 +147,16 @@ def Tile_BindAttr : Tile_Attr<"Bind", "bind"> {
     `temporary 0`: the plan's temporary number 0, `expr` its bytes;
     `workspace`: `expr` bytes of workspace; `extent`: the value of `expr`;
     `param 1`: the scalar parameter number 1; `tag`: 64 bits no other launch has.
+
+    ```mlir
+    #tile.bind<workspace 0, <["splits:0"], affine_map<()[s0] -> (s0 * 4096)>>>
+    ```
   }];
   let parameters = (ins EnumParameter<Tile_BindKind>:$kind,
                         "int64_t":$index,
                         OptionalParameter<"ExprAttr">:$expr);
   let assemblyFormat = "`<` $kind $index (`,` $expr^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 #endif // BACKFUSE_DIALECTS_TILE_TILEATTRS

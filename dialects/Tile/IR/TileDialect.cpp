@@ -1,5 +1,6 @@
 //===- TileDialect.cpp - Types and attributes of the tile dialect ---------===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/IR/TileDialect.h"
 #include "dialects/Tile/IR/TileOps.h"
@@ -63,12 +64,33 @@ static void printBox(AsmPrinter &printer, int64_t rows, int64_t cols,
   printer << 'x' << cols << 'x' << element << '>';
 }
 
+/// Extents fit kernels' 32-bit arithmetic, elements are what kernels can hold.
+static LogicalResult verifyBox(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t rows, int64_t cols, Type element) {
+  for (int64_t extent : {rows, cols})
+    if (!ShapedType::isDynamic(extent) &&
+        (extent <= 0 || !llvm::isInt<32>(extent)))
+      return emitError() << "expects extents from 1 to 2147483647, but got "
+                         << extent;
+  if (!element.isBF16() && !element.isF16() && !element.isF32())
+    return emitError() << "expects elements of type bf16, f16 or f32, but got "
+                       << element;
+  return success();
+}
+
 Attribute BufferAttr::parse(AsmParser &parser, Type) {
   int64_t rows, cols;
   Type element;
+  SMLoc loc = parser.getCurrentLocation();
   if (parseBox(parser, /*dynamicRows=*/false, rows, cols, element))
     return {};
-  return get(parser.getContext(), rows, cols, element);
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    rows, cols, element);
+}
+
+LogicalResult BufferAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t rows, int64_t cols, Type element) {
+  return verifyBox(emitError, rows, cols, element);
 }
 
 void BufferAttr::print(AsmPrinter &printer) const {
@@ -82,9 +104,17 @@ int64_t BufferAttr::numBytes() const {
 Type GlobalTensorType::parse(AsmParser &parser) {
   int64_t rows, cols;
   Type element;
+  SMLoc loc = parser.getCurrentLocation();
   if (parseBox(parser, /*dynamicRows=*/true, rows, cols, element))
     return {};
-  return get(parser.getContext(), rows, cols, element);
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    rows, cols, element);
+}
+
+LogicalResult
+GlobalTensorType::verify(function_ref<InFlightDiagnostic()> emitError,
+                         int64_t rows, int64_t cols, Type element) {
+  return verifyBox(emitError, rows, cols, element);
 }
 
 void GlobalTensorType::print(AsmPrinter &printer) const {
@@ -103,7 +133,18 @@ Type AccumulatorType::parse(AsmParser &parser) {
     parser.emitError(loc, "expects rows and columns");
     return {};
   }
-  return get(parser.getContext(), shape[0], shape[1]);
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    shape[0], shape[1]);
+}
+
+LogicalResult
+AccumulatorType::verify(function_ref<InFlightDiagnostic()> emitError,
+                        int64_t rows, int64_t cols) {
+  for (int64_t extent : {rows, cols})
+    if (extent <= 0 || !llvm::isInt<32>(extent))
+      return emitError() << "expects extents from 1 to 2147483647, but got "
+                         << extent;
+  return success();
 }
 
 void AccumulatorType::print(AsmPrinter &printer) const {
@@ -127,13 +168,14 @@ Attribute ExprAttr::parse(AsmParser &parser, Type) {
     return parser.emitError(parser.getCurrentLocation(), "expects a name");
   };
   AffineMapAttr map;
+  SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseName) ||
       parser.parseComma() || parser.parseAttribute(map) ||
       parser.parseGreater())
     return {};
-  return getChecked([&] { return parser.emitError(parser.getNameLoc()); },
-                    parser.getContext(), names, map.getValue());
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    names, map.getValue());
 }
 
 void ExprAttr::print(AsmPrinter &printer) const {
@@ -152,5 +194,32 @@ LogicalResult ExprAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expects " << map.getNumSymbols()
                        << " names for the map's symbols, but got "
                        << names.size();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ScheduleAttr, BindAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayRef<int64_t> tile, int64_t cost,
+                                   int64_t order) {
+  if (tile.size() != 3)
+    return emitError() << "expects M, N and K of a tile, but got "
+                       << tile.size() << " extents";
+  for (int64_t extent : tile)
+    if (extent <= 0 || !llvm::isInt<32>(extent))
+      return emitError()
+             << "expects tile extents from 1 to 2147483647, but got " << extent;
+  if (cost < 0 || !llvm::isInt<32>(cost))
+    return emitError() << "expects a cost from 0 to 2147483647, but got "
+                       << cost;
+  return success();
+}
+
+LogicalResult BindAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               BindKind kind, int64_t index, ExprAttr expr) {
+  if (index < 0)
+    return emitError() << "expects a number from 0, but got " << index;
   return success();
 }

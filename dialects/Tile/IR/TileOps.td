@@ -33,9 +33,71 @@ def Tile_KernelOp : Tile_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
     (C3) Each task walks the same spaces in the same order.
     (C4) For each space and pool, the entries that `load` produces are those
          that `multiply` and then `drain` consume: same rings, same order, same
-         trip counts; `sum`, where present, consumes the same entries.
+         trip counts; `sum`, where present, consumes the same entries of each
+         pool that it consumes any of.
     (C5) The slots of all pools fit into shared memory (checked by the target's
          conversion) and each ring's buffers into a slot of its pool.
+
+    A product of `x` and the transpose of `w`, rounded to f16:
+    ```mlir
+    tile.kernel @project(
+        %x: !tile.tensor<?x320xf16> #tile.bind<input 0>,
+        %w: !tile.tensor<96x320xf16> #tile.bind<input 1>,
+        %y: !tile.tensor<?x96xf16> #tile.bind<output 0>,
+        %t: index #tile.bind<extent 0, <[B, S], affine_map<()[s0, s1] -> (s0 * s1)>>>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %c64 = arith.constant 64 : index
+      %n = arith.constant 96 : index
+      %k = arith.constant 320 : index
+      %space = tile.space %t, %n, %k tile [128, 96, 64] splits %c1 cost 3
+      %pool = tile.pool 5 x 28672
+      %ab = tile.ring %pool : !tile.ring<<128x64xf16>, <96x64xf16>>
+      %out = tile.ring %pool : !tile.ring<<128x64xf16>>
+      %acc = tile.accumulators 1 : !tile.accumulator<128x96>
+      tile.task load {
+        tile.for_each_unit %space
+          unit(%m0, %n0, %k0, %steps, %split, %last) {
+            scf.for %i = %c0 to %steps step %c1 {
+              %at = arith.muli %i, %c64 : index
+              %slot = tile.acquire %ab : !tile.ring<<128x64xf16>, <96x64xf16>>
+              tile.copy %x[%m0, %at] to %slot[0] : !tile.tensor<?x320xf16>
+              tile.copy %w[%n0, %at] to %slot[1] : !tile.tensor<96x320xf16>
+              tile.commit %slot
+            }
+            scf.if %last {
+              scf.for %i = %c0 to %c2 step %c1 {
+                %slot = tile.acquire %out : !tile.ring<<128x64xf16>>
+                tile.commit %slot
+              }
+            }
+          }
+      }
+      tile.task multiply {
+        tile.for_each_unit %space
+          unit(%m0, %n0, %k0, %steps, %split, %last) {
+            tile.multiply %ab steps %steps into %acc a k_major b k_major
+                : !tile.ring<<128x64xf16>, <96x64xf16>>, !tile.accumulator<128x96>
+          }
+      }
+      tile.task drain {
+        tile.for_each_unit %space
+          unit(%m0, %n0, %k0, %steps, %split, %last) {
+            scf.if %last {
+              tile.drain(%acc) at [%m0, %n0] rows %t via %out stores(%y)
+                  attributes {elementKinds = [], operandBuffers = array<i64>,
+                              yieldKinds = [#tile<yield_kind store>], storeBuffers = array<i64: 0>,
+                              entryRows = 128, slotsPerEntry = 1} {
+              ^bb0(%a: f32):
+                %v = arith.truncf %a : f32 to f16
+                tile.yield %v : f16
+              } : (!tile.accumulator<128x96>, index, index, index, !tile.ring<<128x64xf16>>, !tile.tensor<?x96xf16>) -> ()
+            }
+          }
+      }
+    }
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$bindings);
   let regions = (region SizedRegion<1>:$body);
@@ -62,7 +124,8 @@ def Tile_SpaceOp : Tile_Op<"space", [Pure]> {
     ```mlir
     %s = tile.space %m, %n, %k tile [128, 256, 64] splits %one cost 14
     ```
-    (C1) Tile extents are positive.
+    (C1) Tile extents are positive and below 2^31.
+    (C2) The cost is not negative, and below 2^31.
   }];
   let arguments = (ins Index:$m, Index:$n, Index:$k, DenseI64ArrayAttr:$tile,
                        Index:$splits, I64Attr:$cost);
@@ -77,7 +140,8 @@ def Tile_PoolOp : Tile_Op<"pool"> {
     ```mlir
     %p = tile.pool 4 x 49152
     ```
-    (C1) At least two slots, of a positive multiple of 1024 bytes.
+    (C1) At least two slots (and fewer than 2^15), of a positive multiple of 1024
+         bytes (and fewer than 2^31).
   }];
   let arguments = (ins I64Attr:$slots, I64Attr:$slotBytes);
   let results = (outs Tile_Pool:$result);
@@ -92,10 +156,10 @@ def Tile_RingOp : Tile_Op<"ring"> {
     next in the load task.
 
     ```mlir
-    %r = tile.ring %p : <<128x64xbf16>, <64x256xbf16>>
+    %r = tile.ring %p : !tile.ring<<128x64xbf16>, <64x256xbf16>>
     ```
-    (C1) The buffers fit into a slot. An empty list is a slot that nothing is
-         copied into (staging for results).
+    (C1) The buffers fit into a slot.
+    (C2) The pool is the result of a tile.pool.
   }];
   let arguments = (ins Tile_Pool:$pool);
   let results = (outs Tile_Ring:$result);
@@ -111,17 +175,19 @@ def Tile_AccumulatorsOp : Tile_Op<"accumulators"> {
     ```mlir
     %a = tile.accumulators 1 : !tile.accumulator<128x256>
     ```
+    (C1) At least one.
   }];
   let arguments = (ins I64Attr:$count);
   let results = (outs Tile_Accumulator:$result);
   let assemblyFormat = "$count attr-dict `:` qualified(type($result))";
+  let hasVerifier = 1;
 }
 
 def Tile_TaskOp : Tile_Op<"task", [SingleBlock, NoTerminator, NoRegionArguments]> {
   let summary = "one of the tasks that run side by side in a CTA";
   let description = [{
     Holds one `tile.for_each_unit`; the sum task may hold `tile.finish_sum` ops
-    after it.
+    after it (see tile.kernel for an example).
   }];
   let arguments = (ins Tile_TaskKindAttr:$kind);
   let regions = (region SizedRegion<1>:$body);
@@ -137,10 +203,11 @@ def Tile_ForEachUnitOp : Tile_Op<"for_each_unit", [NoTerminator]> {
 
     Units are dealt space by space, tiles before splits, to the CTA with the
     least cost so far; a CTA runs its units in that order, so that a unit only
-    ever waits for units dealt before it.
+    ever waits for units dealt before it. See tile.kernel for an example.
 
     (C1) One region per space, with arguments (index, index, index, index,
          index, i1).
+    (C2) Each space is the result of a tile.space.
   }];
   let arguments = (ins Variadic<Tile_Space>:$spaces);
   let regions = (region VariadicRegion<SizedRegion<1>>:$bodies);
@@ -154,6 +221,11 @@ def Tile_ForEachUnitOp : Tile_Op<"for_each_unit", [NoTerminator]> {
 
 def Tile_AcquireOp : Tile_Op<"acquire"> {
   let summary = "waits until the next slot of a ring is free";
+  let description = [{
+    ```mlir
+    %slot = tile.acquire %ab : !tile.ring<<64x128xbf16>, <64x192xbf16>>
+    ```
+  }];
   let arguments = (ins Tile_Ring:$ring);
   let results = (outs Tile_Slot:$result);
   let assemblyFormat = "$ring attr-dict `:` qualified(type($ring))";
@@ -165,7 +237,12 @@ def Tile_CopyOp : Tile_Op<"copy"> {
     Elements outside the tensor are filled with zeros. The copy is complete when
     a consumer's wait for the entry returns.
 
+    ```mlir
+    tile.copy %dy[%at, %m0] to %slot[0] : !tile.tensor<?x640xbf16>
+    ```
     (C1) The buffer exists and has the tensor's element type.
+    (C2) The slot is the result of a tile.acquire, and the tensor an argument of
+         the kernel.
   }];
   let arguments = (ins Tile_Tensor:$tensor, Index:$row, Index:$col,
                        Tile_Slot:$slot, I64Attr:$buffer);
@@ -177,6 +254,11 @@ def Tile_CopyOp : Tile_Op<"copy"> {
 
 def Tile_CommitOp : Tile_Op<"commit"> {
   let summary = "hands an entry to its consumers once its copies are complete";
+  let description = [{
+    ```mlir
+    tile.commit %slot
+    ```
+  }];
   let arguments = (ins Tile_Slot:$slot);
   let assemblyFormat = "$slot attr-dict";
 }
@@ -192,6 +274,10 @@ def Tile_MultiplyOp : Tile_Op<"multiply"> {
     buffer 0 of each entry, B buffer 1; with `accumulate`, added to what is
     there. An entry is released when its product has read it.
 
+    ```mlir
+    tile.multiply %ab steps %steps into %acc a mn_major b mn_major
+        : !tile.ring<<64x128xbf16>, <64x192xbf16>>, !tile.accumulator<128x192>
+    ```
     (C1) A is tile M x step K (`k_major`: rows are m) or its transpose, B is
          step K x tile N (`mn_major`: rows are k) or its transpose, and the
          accumulator is tile M x tile N.
@@ -218,6 +304,11 @@ def Tile_CombineSplitsOp : Tile_Op<"combine_splits"> {
     `partials` and then sets its flag to `tag`. The last one waits for the flags
     of the others, adds their partials to its own in the order of the splits,
     and clears the flags.
+
+    ```mlir
+    tile.combine_splits %acc split %split of %splits partials %p flags %f tag %tag
+        : !tile.accumulator<128x192>
+    ```
   }];
   let arguments = (ins Tile_Accumulator:$accumulator, Index:$split, Index:$splits,
                        Tile_Workspace:$partials, Tile_Workspace:$flags, I64:$tag);
@@ -244,14 +335,36 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
     `partials` for each 64 rows of the space; a flag of `flags` is set to `tag`
     for each 64 columns of it.
 
-    (C1) Region arguments are one f32 for each accumulator, then the elements.
+    ```mlir
+    tile.drain(%acc) at [%m0, %n0] rows %rows via %io vectors(%bias) scalars(%alpha) stores(%gx)
+        partials(%sp) flags(%sf) tag %tag
+        attributes {elementKinds = [#tile<element_kind slot>, #tile<element_kind row>, #tile<element_kind scalar>],
+                    yieldKinds = [#tile<yield_kind store>, #tile<yield_kind sum_m>],
+                    operandBuffers = array<i64: 1>, storeBuffers = array<i64: 0>,
+                    entryRows = 64, slotsPerEntry = 1} {
+    ^bb0(%a: f32, %g: f32, %b: bf16, %c: f32):
+      %0 = arith.mulf %a, %g : f32
+      %1 = arith.mulf %0, %c : f32
+      %2 = arith.truncf %1 : f32 to bf16
+      %3 = arith.addf %2, %b : bf16
+      tile.yield %3, %1 : bf16, f32
+    } : (!tile.accumulator<128x192>, index, index, index, !tile.ring<<64x64xbf16>, <64x64xf32>>,
+         !tile.tensor<1x576xbf16>, f32, !tile.tensor<640x576xbf16>,
+         !tile.workspace, !tile.workspace, i64) -> ()
+    ```
+    (C1) There is an accumulator, and all have one shape. Region arguments are
+         one f32 for each accumulator, then the elements.
     (C2) `elementKinds` counts the operands: those of kind `slot` are numbered
          by `operandBuffers`, `row` and `column` are taken from `vectors`,
-         `scalar` from `scalars`.
+         `scalar` from `scalars`. Each has the type of its region argument.
     (C3) `yieldKinds` counts the yields: `store` as many as `stores` and
          `storeBuffers`, of the tensor's element type; `sum_m` as many as
          `partials` and `flags`, of type f32.
-    (C4) A ring is present if anything goes through slots.
+    (C4) A ring is present if anything goes through slots; the buffers exist, and
+         those of results have the type of what is stored.
+    (C5) `entryRows` divides the rows of the accumulators; an entry has a slot.
+    (C6) Vectors and stores are arguments of the kernel.
+    (C7) The region uses values of its own, and constants.
   }];
   let arguments = (ins Variadic<Tile_Accumulator>:$accumulators,
                        Index:$row, Index:$col, Index:$rows,
@@ -278,13 +391,24 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
   let extraClassDeclaration = [{
     /// How many entries the op consumes.
     int64_t numEntries();
-    /// The boxes of one entry, of all its slots.
+    /// Columns of the boxes of an entry.
     static constexpr int64_t entryCols = 64;
+    /// Box `number`, counted through all slots of the entry.
+    BufferAttr getBuffer(int64_t number) {
+      ::llvm::ArrayRef<BufferAttr> buffers =
+          ::llvm::cast<RingType>(getRing().getType()).getBuffers();
+      return buffers[number % buffers.size()];
+    }
   }];
 }
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["DrainOp"]>]> {
   let summary = "yields the values of a drain's region";
+  let description = [{
+    ```mlir
+    tile.yield %3, %1 : bf16, f32
+    ```
+  }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins), [{}]>];
@@ -317,6 +441,12 @@ def Tile_SumOperandOp : Tile_Op<"sum_operand"> {
     `contributors`; units with a contributor number below `contributors` write
     one row of `partials` (row `line`, from column `col`) and set a flag for
     each 64 columns.
+
+    ```mlir
+    tile.sum_operand %ab[0] steps %steps contributor %who of %all line %line at %m0 of %c640
+        partials %sp flags %sf tag %tag : !tile.ring<<64x128xbf16>, <64x192xbf16>>
+    ```
+    (C1) The buffer exists.
   }];
   let arguments = (ins Tile_Ring:$ring, I64Attr:$buffer, Index:$steps,
                        Index:$contributor, Index:$contributors, Index:$line,
@@ -327,10 +457,16 @@ def Tile_SumOperandOp : Tile_Op<"sum_operand"> {
     `line` $line `at` $col `of` $cols `partials` $partials `flags` $flags `tag` $tag
     attr-dict `:` qualified(type($ring))
   }];
+  let hasVerifier = 1;
 }
 
 def Tile_SkipOp : Tile_Op<"skip"> {
   let summary = "lets entries of a ring pass";
+  let description = [{
+    ```mlir
+    tile.skip %io entries %c6 : !tile.ring<<64x64xbf16>, <64x64xf32>>
+    ```
+  }];
   let arguments = (ins Tile_Ring:$ring, Index:$entries);
   let assemblyFormat = "$ring `entries` $entries attr-dict `:` qualified(type($ring))";
 }
@@ -341,6 +477,11 @@ def Tile_FinishSumOp : Tile_Op<"finish_sum"> {
     For each 64 columns, by one CTA: waits until the flags of all `lines` are
     `tag`, adds the lines of `partials` in order, rounds once to the element
     type of `result`, stores, and clears the flags.
+
+    ```mlir
+    tile.finish_sum %sp flags %sf tag %tag lines %lines into %gb : !tile.tensor<1x640xbf16>
+    ```
+    (C1) The result is an argument of the kernel, of one row.
   }];
   let arguments = (ins Tile_Workspace:$partials, Tile_Workspace:$flags, I64:$tag,
                        Index:$lines, Tile_Tensor:$result);
@@ -348,6 +489,7 @@ def Tile_FinishSumOp : Tile_Op<"finish_sum"> {
     $partials `flags` $flags `tag` $tag `lines` $lines `into` $result attr-dict
     `:` qualified(type($result))
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,6 @@
 //===- TileVerifiers.cpp - Verifiers of the tile dialect's operations -----===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/IR/TileOps.h"
 
@@ -30,6 +31,16 @@ struct Entries {
   }
 };
 } // namespace
+
+/// Whether `tensor` is an argument of the kernel, which a launch plan binds (or of
+/// a function that holds the op without one).
+static bool isKernelArgument(Value tensor) {
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  return argument && argument.getOwner()->getParentOp() &&
+         argument.getOwner()
+             ->getParentOp()
+             ->hasTrait<OpTrait::IsIsolatedFromAbove>();
+}
 
 static Value poolOf(Value ring) {
   if (auto op = ring.getDefiningOp<RingOp>())
@@ -106,6 +117,10 @@ static LogicalResult collectEntries(Block &block, bool lastSplitOnly,
                                     SmallVectorImpl<Entries> &entries) {
   auto add = [&](Value ring, std::string count, Operation &op) {
     entries.push_back({ring, std::move(count), lastSplitOnly, &op});
+    if (poolOf(ring))
+      return success();
+    return LogicalResult(
+        op.emitOpError("expects a ring that is the result of tile.ring (C4)"));
   };
   for (Operation &op : block) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -121,30 +136,39 @@ static LogicalResult collectEntries(Block &block, bool lastSplitOnly,
         return failure();
       if (body.empty())
         continue;
-      if (!argument || argument.getArgNumber() != 5 || branch.elseBlock())
+      if (!argument || argument.getArgNumber() != 5 || branch.elseBlock() ||
+          !isa<ForEachUnitOp>(argument.getOwner()->getParentOp()))
         return branch.emitOpError("expects ring operations under no other "
                                   "condition than the last split (C4)");
       llvm::append_range(entries, body);
     } else if (auto acquire = dyn_cast<AcquireOp>(op)) {
-      unsigned commits = llvm::count_if(
-          acquire.getResult().getUsers(), [&](Operation *user) {
+      unsigned commits =
+          llvm::count_if(acquire.getResult().getUsers(), [&](Operation *user) {
             return isa<CommitOp>(user) && user->getBlock() == &block;
           });
       if (commits != 1)
         return acquire.emitOpError("expects one commit of the slot in the same "
                                    "block, but got ")
                << commits << " (C4)";
-      add(acquire.getRing(), "1", op);
+      if (failed(add(acquire.getRing(), "1", op)))
+        return failure();
     } else if (auto multiply = dyn_cast<MultiplyOp>(op)) {
-      add(multiply.getRing(), describeCount(multiply.getSteps()), op);
+      if (failed(
+              add(multiply.getRing(), describeCount(multiply.getSteps()), op)))
+        return failure();
     } else if (auto drain = dyn_cast<DrainOp>(op)) {
-      if (drain.getRing())
-        add(drain.getRing(),
-            std::to_string(drain.numEntries() * drain.getSlotsPerEntry()), op);
+      if (drain.getRing() &&
+          failed(
+              add(drain.getRing(),
+                  std::to_string(drain.numEntries() * drain.getSlotsPerEntry()),
+                  op)))
+        return failure();
     } else if (auto sum = dyn_cast<SumOperandOp>(op)) {
-      add(sum.getRing(), describeCount(sum.getSteps()), op);
+      if (failed(add(sum.getRing(), describeCount(sum.getSteps()), op)))
+        return failure();
     } else if (auto skip = dyn_cast<SkipOp>(op)) {
-      add(skip.getRing(), describeCount(skip.getEntries()), op);
+      if (failed(add(skip.getRing(), describeCount(skip.getEntries()), op)))
+        return failure();
     }
   }
   mergeEntries(entries);
@@ -163,7 +187,7 @@ static LogicalResult compareEntries(Operation *kernel, unsigned space,
       continue;
     InFlightDiagnostic diag = kernel->emitOpError()
                               << "space " << space << ": the " << consumer
-                              << " does not consume what load produces (C4)";
+                              << " not consume what load produces (C4)";
     if (i < produced.size())
       diag.attachNote(produced[i].op->getLoc())
           << "produced here: " << produced[i].count << " entries"
@@ -249,6 +273,16 @@ LogicalResult KernelOp::verifyRegions() {
       return loop.emitOpError(
           "expects the spaces of the load task, in its order (C3)");
 
+  SetVector<Value> summedPools;
+  if (units.count(TaskKind::Sum))
+    for (Region &body : units[TaskKind::Sum].getBodies()) {
+      SmallVector<Entries> summed;
+      if (failed(collectEntries(body.front(), false, summed)))
+        return failure();
+      for (Entries &entry : summed)
+        summedPools.insert(poolOf(entry.ring));
+    }
+
   for (unsigned space = 0; space != load.getSpaces().size(); ++space) {
     auto collect = [&](TaskKind kind, SmallVectorImpl<Entries> &entries) {
       return collectEntries(units[kind].getBodies()[space].front(), false,
@@ -271,14 +305,20 @@ LogicalResult KernelOp::verifyRegions() {
           return poolOf(entry.ring) == pool;
         });
       };
-      if (failed(compareEntries(*this, space, "multiply and drain tasks",
+      if (failed(compareEntries(*this, space, "multiply and drain tasks do",
                                 ofPool(produced), ofPool(consumed))))
         return failure();
     }
     if (!units.count(TaskKind::Sum))
       continue;
-    if (failed(collect(TaskKind::Sum, summed)) ||
-        failed(compareEntries(*this, space, "sum task", produced, summed)))
+    if (failed(collect(TaskKind::Sum, summed)))
+      return failure();
+    // The sum task may leave a pool alone, in all spaces.
+    auto isSummed = [&](const Entries &entry) {
+      return summedPools.contains(poolOf(entry.ring));
+    };
+    produced = llvm::filter_to_vector(produced, isSummed);
+    if (failed(compareEntries(*this, space, "sum task does", produced, summed)))
       return failure();
   }
   return success();
@@ -289,33 +329,46 @@ LogicalResult KernelOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult SpaceOp::verify() {
-  if (getTile().size() != 3 ||
-      llvm::any_of(getTile(), [](int64_t extent) { return extent <= 0; }))
-    return emitOpError("expects three positive tile extents (C1)");
+  if (getTile().size() != 3 || llvm::any_of(getTile(), [](int64_t extent) {
+        return extent <= 0 || !llvm::isInt<32>(extent);
+      }))
+    return emitOpError("expects three tile extents from 1 to 2147483647 (C1)");
+  int64_t cost = getCost();
+  if (cost < 0 || !llvm::isInt<32>(cost))
+    return emitOpError("expects a cost from 0 to 2147483647, but got ")
+           << cost << " (C2)";
   return success();
 }
 
 LogicalResult PoolOp::verify() {
-  if (getSlots() < 2)
-    return emitOpError("expects at least 2 slots, but got ")
-           << getSlots() << " (C1)";
-  if (getSlotBytes() <= 0 || getSlotBytes() % 1024)
+  int64_t slots = getSlots(), slotBytes = getSlotBytes();
+  if (slots < 2 || !llvm::isInt<16>(slots))
+    return emitOpError("expects 2 to 32767 slots, but got ")
+           << slots << " (C1)";
+  if (slotBytes <= 0 || slotBytes % 1024 || !llvm::isInt<32>(slotBytes))
     return emitOpError("expects slots of a positive multiple of 1024 bytes, "
                        "but got ")
-           << getSlotBytes() << " (C1)";
+           << slotBytes << " (C1)";
   return success();
 }
 
 LogicalResult RingOp::verify() {
   auto pool = getPool().getDefiningOp<PoolOp>();
   if (!pool)
-    return emitOpError("expects the result of tile.pool");
-  int64_t bytes = 0;
-  for (BufferAttr buffer : getResult().getType().getBuffers())
+    return emitOpError("expects a pool that is the result of tile.pool (C2)");
+  int64_t bytes = 0, slotBytes = pool.getSlotBytes();
+  for (BufferAttr buffer : getResult().getType().getBuffers()) {
     bytes += buffer.numBytes();
-  if (bytes > int64_t(pool.getSlotBytes()))
-    return emitOpError("expects buffers that fit into ")
-           << pool.getSlotBytes() << " bytes, but got " << bytes << " (C1)";
+    if (bytes > slotBytes)
+      return emitOpError("expects buffers that fit into ")
+             << slotBytes << " bytes, but got " << bytes << " (C1)";
+  }
+  return success();
+}
+
+LogicalResult AccumulatorsOp::verify() {
+  if (int64_t count = getCount(); count < 1)
+    return emitOpError("expects at least 1, but got ") << count << " (C1)";
   return success();
 }
 
@@ -324,6 +377,9 @@ LogicalResult ForEachUnitOp::verify() {
     return emitOpError("expects a region for each of ")
            << getSpaces().size() << " spaces, but got " << getBodies().size()
            << " (C1)";
+  for (Value space : getSpaces())
+    if (!space.getDefiningOp<SpaceOp>())
+      return emitOpError("expects spaces that are results of tile.space (C2)");
   for (Region &region : getBodies()) {
     if (!region.hasOneBlock() || region.getNumArguments() != 6)
       return emitOpError("expects one block with 6 arguments (C1)");
@@ -339,7 +395,11 @@ LogicalResult ForEachUnitOp::verify() {
 LogicalResult CopyOp::verify() {
   auto acquire = getSlot().getDefiningOp<AcquireOp>();
   if (!acquire)
-    return emitOpError("expects a slot from tile.acquire");
+    return emitOpError(
+        "expects a slot that is the result of tile.acquire (C2)");
+  if (!isKernelArgument(getTensor()))
+    return emitOpError("expects a tensor that is an argument of the kernel "
+                       "(C2)");
   ArrayRef<BufferAttr> buffers =
       cast<RingType>(acquire.getRing().getType()).getBuffers();
   if (getBuffer() >= buffers.size())
@@ -377,55 +437,156 @@ LogicalResult MultiplyOp::verify() {
   return success();
 }
 
-LogicalResult DrainOp::verify() {
-  if (getAccumulators().empty())
-    return emitOpError("expects an accumulator (C1)");
-  Block &block = getBody().front();
-  unsigned numAccumulators = getAccumulators().size();
-  if (block.getNumArguments() != numAccumulators + getElementKinds().size())
-    return emitOpError("expects ")
-           << numAccumulators + getElementKinds().size()
+/// What an operand of a drain gives for one element of the space.
+static FailureOr<Type> elementTypeOf(DrainOp drain, ElementKind kind,
+                                     unsigned &slot, unsigned &vector) {
+  if (kind == ElementKind::Scalar)
+    return Type(Float32Type::get(drain.getContext()));
+  if (kind == ElementKind::Slot)
+    return drain.getBuffer(drain.getOperandBuffers()[slot++]).getElement();
+  return cast<GlobalTensorType>(drain.getVectors()[vector++].getType())
+      .getElement();
+}
+
+/// (C1), (C2)
+static LogicalResult verifyElements(DrainOp drain) {
+  Block &block = drain.getBody().front();
+  unsigned numAccumulators = drain.getAccumulators().size();
+  for (Value accumulator : drain.getAccumulators())
+    if (accumulator.getType() != drain.getAccumulators()[0].getType())
+      return drain.emitOpError("expects accumulators of one shape, but got ")
+             << drain.getAccumulators()[0].getType() << " and "
+             << accumulator.getType() << " (C1)";
+  if (block.getNumArguments() !=
+      numAccumulators + drain.getElementKinds().size())
+    return drain.emitOpError("expects ")
+           << numAccumulators + drain.getElementKinds().size()
            << " region arguments, but got " << block.getNumArguments()
            << " (C1)";
   for (unsigned i = 0; i != numAccumulators; ++i)
     if (!block.getArgument(i).getType().isF32())
-      return emitOpError("expects f32 accumulators in the region (C1)");
-  unsigned slots = 0, vectors = 0, scalars = 0, stores = 0, sums = 0;
-  for (Attribute attribute : getElementKinds()) {
+      return drain.emitOpError("expects f32 accumulators in the region (C1)");
+  unsigned slots = 0, vectors = 0, scalars = 0;
+  for (Attribute attribute : drain.getElementKinds()) {
     ElementKind kind = cast<ElementKindAttr>(attribute).getValue();
     slots += kind == ElementKind::Slot;
     scalars += kind == ElementKind::Scalar;
     vectors += kind == ElementKind::Row || kind == ElementKind::Column;
   }
-  if (slots != getOperandBuffers().size() || vectors != getVectors().size() ||
-      scalars != getScalars().size())
-    return emitOpError("element kinds do not count the operands (C2)");
-  auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (!yield || yield.getValues().size() != getYieldKinds().size())
-    return emitOpError("expects a tile.yield of ")
-           << getYieldKinds().size() << " values (C3)";
+  if (slots != drain.getOperandBuffers().size() ||
+      vectors != drain.getVectors().size() ||
+      scalars != drain.getScalars().size())
+    return drain.emitOpError("element kinds do not count the operands (C2)");
+  unsigned slot = 0, vector = 0;
+  for (auto [i, attribute] : llvm::enumerate(drain.getElementKinds())) {
+    Type expected = *elementTypeOf(
+        drain, cast<ElementKindAttr>(attribute).getValue(), slot, vector);
+    Type found = block.getArgument(numAccumulators + i).getType();
+    if (expected != found)
+      return drain.emitOpError("expects region argument ")
+             << numAccumulators + i << " to be of its operand's type "
+             << expected << ", but got " << found << " (C2)";
+  }
+  return success();
+}
+
+/// (C3)
+static LogicalResult verifyYields(DrainOp drain) {
+  auto yield = dyn_cast<YieldOp>(drain.getBody().front().getTerminator());
+  if (!yield || yield.getValues().size() != drain.getYieldKinds().size())
+    return drain.emitOpError("expects a tile.yield of ")
+           << drain.getYieldKinds().size() << " values (C3)";
+  unsigned stores = 0, sums = 0;
   for (auto [value, attribute] :
-       llvm::zip(yield.getValues(), getYieldKinds())) {
+       llvm::zip(yield.getValues(), drain.getYieldKinds())) {
     if (cast<YieldKindAttr>(attribute).getValue() == YieldKind::SumM) {
       ++sums;
       if (!value.getType().isF32())
-        return emitOpError("expects a sum of f32 values, but got ")
+        return drain.emitOpError("expects a sum of f32 values, but got ")
                << value.getType() << " (C3)";
       continue;
     }
-    if (stores < getStores().size() &&
-        cast<GlobalTensorType>(getStores()[stores].getType()).getElement() !=
-            value.getType())
-      return emitOpError("expects a value of ")
-             << cast<GlobalTensorType>(getStores()[stores].getType()).getElement()
-             << " to store, but got " << value.getType() << " (C3)";
-    ++stores;
+    unsigned store = stores++;
+    if (store >= drain.getStores().size())
+      continue;
+    Type expected =
+        cast<GlobalTensorType>(drain.getStores()[store].getType()).getElement();
+    if (expected != value.getType())
+      return drain.emitOpError("expects a value of ")
+             << expected << " to store, but got " << value.getType() << " (C3)";
   }
-  if (stores != getStores().size() || stores != getStoreBuffers().size() ||
-      sums != getPartials().size() || sums != getFlags().size())
-    return emitOpError("yield kinds do not count the results (C3)");
-  if ((slots || stores) && !getRing())
+  if (stores != drain.getStores().size() ||
+      stores != drain.getStoreBuffers().size() ||
+      sums != drain.getPartials().size() || sums != drain.getFlags().size())
+    return drain.emitOpError("yield kinds do not count the results (C3)");
+  for (auto [store, buffer] :
+       llvm::zip(drain.getStores(), drain.getStoreBuffers())) {
+    Type expected = cast<GlobalTensorType>(store.getType()).getElement();
+    Type found = drain.getBuffer(buffer).getElement();
+    if (expected != found)
+      return drain.emitOpError("expects buffer ")
+             << buffer << " to hold " << expected << " to store, but got "
+             << found << " (C4)";
+  }
+  return success();
+}
+
+LogicalResult DrainOp::verify() {
+  if (getAccumulators().empty())
+    return emitOpError("expects an accumulator (C1)");
+  int64_t rows =
+      cast<AccumulatorType>(getAccumulators()[0].getType()).getRows();
+  int64_t entryRows = getEntryRows(), slotsPerEntry = getSlotsPerEntry();
+  if (entryRows < 1 || rows % entryRows)
+    return emitOpError("expects entry rows that divide the accumulator's ")
+           << rows << ", but got " << entryRows << " (C5)";
+  if (slotsPerEntry < 1 || !llvm::isInt<16>(slotsPerEntry))
+    return emitOpError("expects 1 to 32767 slots in an entry, but got ")
+           << slotsPerEntry << " (C5)";
+  // Before the buffers of operands and results are looked at.
+  bool throughSlots =
+      !getOperandBuffers().empty() || !getStoreBuffers().empty();
+  if (throughSlots && !getRing())
     return emitOpError("expects a ring for operands or results in slots (C4)");
+  int64_t buffers =
+      getRing() ? cast<RingType>(getRing().getType()).getBuffers().size() *
+                      slotsPerEntry
+                : 0;
+  for (ArrayRef<int64_t> numbers : {getOperandBuffers(), getStoreBuffers()})
+    for (int64_t number : numbers)
+      if (number < 0 || number >= buffers)
+        return emitOpError("expects buffers below ")
+               << buffers << ", but got " << number << " (C4)";
+  if (failed(verifyElements(*this)) || failed(verifyYields(*this)))
+    return failure();
+  for (Operation &op : getBody().front())
+    for (Value operand : op.getOperands())
+      if (!getBody().isAncestor(operand.getParentRegion()) &&
+          !operand.getDefiningOp<arith::ConstantOp>())
+        return op.emitOpError("in tile.drain expects values of the region, or "
+                              "constants (C7)");
+  for (ValueRange tensors : {getVectors(), getStores()})
+    for (Value tensor : tensors)
+      if (!isKernelArgument(tensor))
+        return emitOpError(
+            "expects tensors that are arguments of the kernel (C6)");
+  return success();
+}
+
+LogicalResult SumOperandOp::verify() {
+  size_t buffers = cast<RingType>(getRing().getType()).getBuffers().size();
+  if (getBuffer() >= buffers)
+    return emitOpError("expects a buffer below ")
+           << buffers << ", but got " << getBuffer() << " (C1)";
+  return success();
+}
+
+LogicalResult FinishSumOp::verify() {
+  auto type = cast<GlobalTensorType>(getResult().getType());
+  if (!isKernelArgument(getResult()) || type.getRows() != 1)
+    return emitOpError("expects a result that is an argument of the kernel, of "
+                       "one row, but got ")
+           << type << " (C1)";
   return success();
 }
 

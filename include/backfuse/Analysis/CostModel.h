@@ -9,6 +9,7 @@
 #define BACKFUSE_ANALYSIS_COSTMODEL_H
 
 #include "backfuse/Arch/Rates.h"
+#include "backfuse/Arch/Target.h"
 #include "dialects/Mlp/IR/MlpLaunchOps.h"
 #include "dialects/Mlp/IR/MlpOps.h"
 
@@ -18,6 +19,9 @@ namespace backfuse {
 struct TileConfig {
   int64_t tileM = 128, tileN = 128, tileK = 64;
   int64_t slots = 0, slotBytes = 0;
+  /// A pool of its own for entries of drains (0: they share the other), and how
+  /// many units' accumulators there are room for.
+  int64_t drainSlots = 0, drainSlotBytes = 0, accumulators = 1;
 };
 
 /// The configurations that fit into the shared memory of the target for every
@@ -26,6 +30,12 @@ llvm::SmallVector<TileConfig> feasibleConfigs(mlp::GraphOp graph,
                                               const arch::Rates &rates,
                                               int64_t smemBytes,
                                               std::string &why);
+
+/// The same for a target with tensor memory: multiply and drain tasks have pools
+/// and, where the columns allow it, two sets of accumulators.
+llvm::SmallVector<TileConfig>
+feasibleTensorMemoryConfigs(mlp::GraphOp graph, const arch::Target &target,
+                            std::string &why);
 
 /// Cost of a unit of `fused` beside its K steps, in steps of the configuration.
 int64_t unitCost(mlp::FusedOp fused, const TileConfig &config,

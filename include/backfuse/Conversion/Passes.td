@@ -42,4 +42,28 @@ def ConvertTileToHopperPass : Pass<"convert-tile-to-hopper", "::mlir::ModuleOp">
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
+def ConvertTileToBlackwellPass
+    : Pass<"convert-tile-to-blackwell", "::mlir::ModuleOp"> {
+  let summary = "Lower tile kernels to sm_100";
+  let description = [{
+    Each `tile.kernel` becomes an `llvm.func` kernel whose warps are roles: a
+    load warp for each pool (bulk tensor copies), one that multiplies
+    (tcgen05.mma, accumulators in tensor memory), four that drain, two that sum
+    where the kernel has that task. Accumulators of `count` 2 are drained while
+    the next unit's products are added up.
+
+    Precondition: element regions hold arith ops and tile.approx only
+    (backfuse-expand-elementary-functions); operands of products and entries of
+    drains are in pools of their own. Postcondition: no tile operation is left;
+    the function carries the same attributes as convert-tile-to-hopper leaves.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_100f\"",
+           "The target whose limits hold">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // BACKFUSE_CONVERSION_PASSES

@@ -14,8 +14,8 @@ namespace backfuse {
 /// them into LLVM IR.
 void registerDialects(mlir::DialectRegistry &registry);
 
-/// Registers our passes and the upstream passes that our pipelines are made of
-/// or are useful beside them.
+/// Registers our passes and pipelines, and the upstream passes that our pipelines
+/// are made of or are useful beside them.
 void registerPasses();
 
 } // namespace backfuse

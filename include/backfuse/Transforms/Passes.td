@@ -137,7 +137,9 @@ def RouteProductsPass : Pass<"backfuse-route-products", "::backfuse::mlp::GraphO
     Column sums that rode on an f32 operand are taken from its own values there.
 
     Precondition: graphs hold launches only. Postcondition: every contraction has
-    16-bit operands; `ieee` is refused.
+    16-bit operands. Errors at the product: `ieee`; a 16-bit operand that is not of
+    the copies' type; a column sum as an operand; sums of an f32 operand over other
+    axes than all but the last.
   }];
   let options = [
     Option<"precision", "precision", "std::string", "\"\"",

@@ -35,6 +35,11 @@ Value backfuse::splatPair(ImplicitLocOpBuilder &b, Value value) {
 }
 
 StringRef backfuse::whyNotElementOp(Operation *op) {
+  auto isScalar = [](Type type) { return type.isIntOrFloat(); };
+  if (op->getNumResults() != 1 ||
+      !llvm::all_of(op->getOperandTypes(), isScalar) ||
+      !isScalar(op->getResult(0).getType()))
+    return "has no element form: it expects scalars, and one result";
   if (isa<tile::ApproxOp, arith::ConstantOp>(op))
     return {};
   // Each of them has a vector form that lowers to one instruction, or to two.
@@ -97,10 +102,9 @@ SmallVector<Value> backfuse::emitElementRegion(ImplicitLocOpBuilder &b,
   auto pairOf = [&](Value value) -> Value {
     if (Value pair = pairs.lookupOrNull(value))
       return pair;
-    // Defined outside of the region: the same for all elements.
-    Value pair = splatPair(b, value);
-    pairs.map(value, pair);
-    return pair;
+    // A constant outside of the region, where canonicalisation puts it; the
+    // verifier of tile.drain refuses other values.
+    return emitPair(b, value.getDefiningOp<arith::ConstantOp>(), {});
   };
   Location outer = b.getLoc();
   for (Operation &op : block.without_terminator()) {

@@ -91,6 +91,26 @@ static void describeProducts(ArrayRef<mlp::FusedOp> all, tile::KernelOp kernel) 
 /// if they can: what remains then are sums over tokens, stored as they are.
 static std::string whyNotEmpty(mlp::GraphOp graph) {
   std::string reason;
+  std::optional<SmallVector<StringRef>> names;
+  auto see = [&](mlp::ExtentAttr attr) {
+    if (attr.isFixed())
+      return;
+    mlp::Extent extent = attr.getExtent();
+    SmallVector<StringRef> found(extent.names.begin(), extent.names.end());
+    if (names && *names != found)
+      reason =
+          "one of several variable dimensions being 0 leaves results of the "
+          "others, which is not built yet; give at least one of each";
+    names = found;
+  };
+  graph.walk([&](mlp::FusedOp fused) {
+    see(fused.getM());
+    see(fused.getN());
+    for (unsigned i = 0; i < fused.getNumContractions(); ++i)
+      see(fused.getContraction(i).getK());
+  });
+  if (!names || !reason.empty())
+    return reason;
   graph.walk([&](mlp::FusedOp fused) {
     if (!fused.getM().isFixed())
       return;
@@ -160,8 +180,9 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
       kernel->setAttr("tile.dependent", b.getUnitAttr());
     }
     previous = kernel;
-    for (NamedAttribute attribute : graph->getDiscardableAttrs())
-      kernel->setAttr(attribute.getName(), attribute.getValue());
+    for (StringRef name : {"tile.ranges", "tile.tokens"})
+      if (Attribute attribute = graph->getDiscardableAttr(name))
+        kernel->setAttr(name, attribute);
     kernel->setAttr("tile.variant", graph.getSymNameAttr());
     kernel->setAttr("tile.step", b.getI64IntegerAttr(step++));
     if (DictionaryAttr assumptions = graph.getAssumptionsAttr())

@@ -10,6 +10,8 @@ using namespace mlir;
 using namespace backfuse;
 
 static constexpr int64_t entryCols = tile::DrainOp::entryCols;
+/// Kernels count units, tiles times splits, with 32 bits.
+static constexpr int64_t maxSplits = 8;
 
 static int64_t elementBytes(Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8;
@@ -102,9 +104,16 @@ Value KernelBuilder::workspaceArgument(AffineExpr bytes) {
                           exprAttr(bytes)));
 }
 
-FailureOr<Value> KernelBuilder::tensorArgument(Value value,
+FailureOr<Value> KernelBuilder::vectorArgument(Value value,
                                                const mlp::Extent &rows,
                                                const mlp::Extent &cols) {
+  return tensorArgument(value, rows, cols, /*copied=*/false);
+}
+
+FailureOr<Value> KernelBuilder::tensorArgument(Value value,
+                                               const mlp::Extent &rows,
+                                               const mlp::Extent &cols,
+                                               bool copied) {
   auto type = cast<RankedTensorType>(value.getType());
   auto it = storage.find(value);
   assert(it != storage.end() && "value has no place");
@@ -114,7 +123,7 @@ FailureOr<Value> KernelBuilder::tensorArgument(Value value,
            << "; rows must have a fixed length: make the variable dimensions "
               "the leading ones";
   Type element = type.getElementType();
-  if (cols.factor * elementBytes(element) % 16 && !(rows.isFixed() && rows.factor == 1))
+  if (copied && cols.factor * elementBytes(element) % 16)
     return owner->emitOpError("reads or writes a tensor of type ")
            << type << ", whose rows of " << cols.factor << " elements are not a "
            << "multiple of 16 bytes; pad them to a multiple of "
@@ -184,6 +193,19 @@ LogicalResult KernelBuilder::createPart(Part &part) {
     return fused.emitOpError("has results with rows of variable length ")
            << n.str() << "; rows must have a fixed length";
   ArrayRef<int64_t> tile = part.schedule.getTile();
+  // The runtime checks variable extents.
+  for (const mlp::Extent &extent : {m, n, k})
+    if (extent.isFixed() && !llvm::isInt<32>(extent.factor))
+      return fused.emitOpError("has an extent of ")
+             << extent.factor << ", and kernels count with 32 bits, to "
+             << INT32_MAX << "; cut the tensor";
+  int64_t numTiles = llvm::divideCeil(n.factor, tile[1]);
+  if (m.isFixed())
+    numTiles *= llvm::divideCeil(m.factor, tile[0]);
+  if (constexpr int64_t maxTiles = INT32_MAX / maxSplits; numTiles > maxTiles)
+    return fused.emitOpError("has ")
+           << numTiles << " tiles of " << tile[0] << "x" << tile[1]
+           << ", and kernels count up to " << maxTiles << "; cut the tensor";
   part.m = extentArgument(m);
   part.n = extentArgument(n);
   part.k = extentArgument(k);
@@ -214,7 +236,8 @@ LogicalResult KernelBuilder::createPart(Part &part) {
     contraction.ring = tile::RingOp::create(b, ringType, pool);
     while (part.accumulators.size() <= attr.getAcc())
       part.accumulators.push_back(tile::AccumulatorsOp::create(
-          b, tile::AccumulatorType::get(context, tile[0], tile[1]), 1));
+          b, tile::AccumulatorType::get(context, tile[0], tile[1]),
+          numAccumulators));
     contraction.accumulator = part.accumulators[attr.getAcc()];
     part.contractions.push_back(contraction);
   }
@@ -226,7 +249,7 @@ LogicalResult KernelBuilder::createPart(Part &part) {
   part.flags = workspaceArgument(parts * (2 * 8));
   tagArgument();
 
-  auto poolOp = pool.getDefiningOp<tile::PoolOp>();
+  auto poolOp = drainPool.getDefiningOp<tile::PoolOp>();
   std::string why;
   std::optional<EntryLayout> entry =
       layOutEntry(fused, poolOp.getSlotBytes(), poolOp.getSlots(), why);
@@ -235,7 +258,7 @@ LogicalResult KernelBuilder::createPart(Part &part) {
   part.entry = *entry;
   if (!part.entry.empty())
     part.entryRing = tile::RingOp::create(
-        b, tile::RingType::get(context, part.entry.buffers), pool);
+        b, tile::RingType::get(context, part.entry.buffers), drainPool);
   createSumBuffers(part);
   return success();
 }
@@ -394,11 +417,11 @@ void KernelBuilder::createDrain(Part &part, Block &block) {
       break;
     case mlp::ElementKind::Row:
       kind = tile::ElementKind::Row;
-      vectors.push_back(*tensorArgument(operand, one, n));
+      vectors.push_back(*vectorArgument(operand, one, n));
       break;
     case mlp::ElementKind::Column:
       kind = tile::ElementKind::Column;
-      vectors.push_back(*tensorArgument(operand, m, one));
+      vectors.push_back(*vectorArgument(operand, m, one));
       break;
     case mlp::ElementKind::Scalar:
       kind = tile::ElementKind::Scalar;
@@ -421,7 +444,7 @@ void KernelBuilder::createDrain(Part &part, Block &block) {
       continue;
     }
     SumBuffers &buffers = part.drainSums[sum++];
-    buffers.result = *tensorArgument(result, one, n);
+    buffers.result = *vectorArgument(result, one, n);
     partials.push_back(buffers.partials);
     flags.push_back(buffers.flags);
   }
@@ -452,6 +475,10 @@ void KernelBuilder::createSum(Part &part, Block &block) {
   b.setLoc(fused.getLoc());
   ArrayRef<int64_t> tile = part.schedule.getTile();
   Value steps = block.getArgument(3);
+  // Entries of pools that the task has nothing to add up in pass without it.
+  bool apart = drainPool != pool;
+  if (apart && llvm::none_of(parts, [](Part &p) { return p.needsSum(); }))
+    return;
   for (auto [c, contraction] : llvm::enumerate(part.contractions)) {
     std::optional<unsigned> riding;
     for (unsigned i = 0; i < fused.getNumOperandSums(); ++i)
@@ -476,7 +503,7 @@ void KernelBuilder::createSum(Part &part, Block &block) {
                                isA ? part.m : part.n, buffers.partials,
                                buffers.flags, tagArgument());
   }
-  if (part.entry.empty())
+  if (part.entry.empty() || apart)
     return;
   auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
   b.setInsertionPointToStart(ifLast.thenBlock());
@@ -513,6 +540,13 @@ FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
 
   b.setInsertionPointToEnd(&kernel.getBlock());
   pool = tile::PoolOp::create(b, slots.getInt(), slotBytes.getInt());
+  drainPool = pool;
+  if (auto bytes = launch->getAttrOfType<IntegerAttr>("tile.drain_slot_bytes"))
+    drainPool = tile::PoolOp::create(
+        b, launch->getAttrOfType<IntegerAttr>("tile.drain_slots").getInt(),
+        bytes.getInt());
+  if (auto count = launch->getAttrOfType<IntegerAttr>("tile.accumulators"))
+    numAccumulators = count.getInt();
   // Check every tensor's layout before tasks are made.
   for (Part &part : parts) {
     b.setLoc(part.fused.getLoc());
@@ -580,7 +614,7 @@ void KernelBuilder::createFinish(Part &part) {
         arith::MulIOp::create(b, part.usedSplits, part.contributors);
     tile::FinishSumOp::create(
         b, buffers.partials, buffers.flags, tagArgument(), lines,
-        *tensorArgument(result, one,
+        *vectorArgument(result, one,
                         isA ? part.fused.getM().getExtent()
                             : part.fused.getN().getExtent()));
   }
@@ -604,6 +638,12 @@ LogicalResult KernelBuilder::checkTensors() {
                      const mlp::Extent &cols) {
       return tensorArgument(value, rows, cols);
     };
+    mlp::FusedYieldOp yield = fused.getYield();
+    for (unsigned i = 0; i < yield.getValues().size(); ++i)
+      if (yield.getKind(i) == mlp::YieldKind::SumM && n.factor % 2)
+        return fused.emitOpError("sums ")
+               << n.factor << " columns, and kernels write sums in pairs; pad "
+               << "the columns to an even number";
     for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
       mlp::ContractionAttr attr = fused.getContraction(i);
       mlp::Extent k = attr.getK().getExtent();
@@ -617,14 +657,20 @@ LogicalResult KernelBuilder::checkTensors() {
       mlp::ElementKind kind = fused.getElementKind(i);
       if (kind == mlp::ElementKind::Scalar)
         continue;
-      bool row = kind == mlp::ElementKind::Row;
-      bool column = kind == mlp::ElementKind::Column;
-      if (failed(check(operand, row ? one : m, column ? one : n)))
+      if (kind == mlp::ElementKind::Element
+              ? failed(check(operand, m, n))
+              : failed(kind == mlp::ElementKind::Row
+                           ? vectorArgument(operand, one, n)
+                           : vectorArgument(operand, m, one)))
         return failure();
     }
     for (Value result : fused.getResults())
       if (!launchResult(result))
         return fused.emitOpError("has a result that its launch does not yield");
+    for (unsigned i = 0; i < yield.getValues().size(); ++i)
+      if (yield.getKind(i) == mlp::YieldKind::Store &&
+          failed(check(launchResult(fused.getYieldResults()[i]), m, n)))
+        return failure();
   }
   return success();
 }

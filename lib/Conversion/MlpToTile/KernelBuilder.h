@@ -1,5 +1,6 @@
 //===- KernelBuilder.h - Build the tile.kernel of a launch ------*- C++ -*-===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Internal to convert-mlp-to-tile.
 //===----------------------------------------------------------------------===//
@@ -80,8 +81,14 @@ private:
   tile::ForEachUnitOp createUnits(mlir::Block &task);
   mlir::Block &createTask(tile::TaskKind kind);
 
-  /// The kernel's argument for a tensor of the graph, seen as a matrix.
+  /// The kernel's argument for a tensor of the graph, seen as a matrix;
+  /// `copied` in boxes, which takes rows of a multiple of 16 bytes.
   mlir::FailureOr<mlir::Value> tensorArgument(mlir::Value value,
+                                              const mlp::Extent &rows,
+                                              const mlp::Extent &cols,
+                                              bool copied = true);
+  /// The same for one row or one column, whose elements are read one by one.
+  mlir::FailureOr<mlir::Value> vectorArgument(mlir::Value value,
                                               const mlp::Extent &rows,
                                               const mlp::Extent &cols);
   mlir::Value addArgument(mlir::Type type, tile::BindAttr binding);
@@ -108,7 +115,8 @@ private:
   llvm::DenseMap<int64_t, mlir::Value> constants;
   llvm::SmallVector<std::string> symbols;
   std::vector<Part> parts;
-  mlir::Value pool, tag;
+  mlir::Value pool, drainPool, tag;
+  int64_t numAccumulators = 1; // of each kind, in turn
 };
 
 } // namespace backfuse

@@ -90,15 +90,20 @@ void HopperEmitter::forRange(Value count, function_ref<void(Value)> body) {
 Value HopperEmitter::mapped(Value value) {
   if (Value known = values.lookupOrNull(value))
     return known;
-  // Constants at kernel level are emitted where they are used.
-  IntegerAttr constant;
-  if (matchPattern(value, m_Constant(&constant)))
-    return m.i32(constant.getInt());
+  // Constants are emitted where they are used.
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
+    if (value.getType().isIndex())
+      return m.i32(cast<IntegerAttr>(constant.getValue()).getInt());
+    return arith::ConstantOp::create(b, constant.getValue());
+  }
   llvm_unreachable("value of the kernel was not emitted");
 }
 
 LogicalResult HopperEmitter::emitScalar(Operation &op) {
-  if (!isa<arith::ArithDialect>(op.getDialect()))
+  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+  if (!isa<arith::ArithDialect>(op.getDialect()) ||
+      !llvm::all_of(op.getOperandTypes(), isScalar) ||
+      !llvm::all_of(op.getResultTypes(), isScalar))
     return op.emitOpError("has no lowering to sm_90a here");
   if (isa<arith::ConstantOp>(op))
     return success(); // see `mapped`
@@ -352,11 +357,10 @@ LogicalResult HopperEmitter::emitUnits(
 }
 
 void HopperEmitter::bindUnit(Block &block, const Unit &unit) {
-  for (auto [argument, value] :
-       llvm::zip(block.getArguments(),
-                 ValueRange{unit.m0, unit.n0, unit.k0, unit.steps, unit.split,
-                            unit.last}))
-    values.map(argument, value);
+  // Named: a ValueRange of a list in a range-for outlives the list.
+  Value parts[] = {unit.m0,    unit.n0,    unit.k0,
+                   unit.steps, unit.split, unit.last};
+  values.map(block.getArguments(), ArrayRef<Value>(parts));
 }
 
 //===----------------------------------------------------------------------===//

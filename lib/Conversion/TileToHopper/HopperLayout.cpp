@@ -47,6 +47,23 @@ static LogicalResult checkBox(Operation *op, tile::BufferAttr buffer) {
   return success();
 }
 
+/// A descriptor steps through one panel of a K-major operand, and through K
+/// rows of an MN-major one by 16.
+static LogicalResult checkSteps(tile::MultiplyOp multiply) {
+  ArrayRef<tile::BufferAttr> buffers =
+      cast<tile::RingType>(multiply.getRing().getType()).getBuffers();
+  tile::Major majors[] = {multiply.getAMajor(), multiply.getBMajor()};
+  for (auto [buffer, major] : llvm::zip(buffers, majors))
+    if (major == tile::Major::K ? buffer.getCols() != panelBytes / 2
+                                : buffer.getRows() % 16 != 0)
+      return multiply.emitError(
+                 "expects steps of 64 in K for K-major operands, "
+                 "and of a multiple of 16 for others, but got a "
+                 "box of ")
+             << buffer.getRows() << "x" << buffer.getCols();
+  return success();
+}
+
 FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
   const arch::Target &target = *arch::lookupTarget("sm_90a");
   KernelLayout layout;
@@ -81,11 +98,27 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
             << type.getCols();
         return WalkResult::interrupt();
       }
+      if (type.getRows() != tileRows) {
+        op->emitError("expects an accumulator of ")
+            << tileRows << " rows on sm_90a, but got " << type.getRows();
+        return WalkResult::interrupt();
+      }
+      if (failed(checkSteps(multiply)))
+        return WalkResult::interrupt();
     } else if (auto drain = dyn_cast<tile::DrainOp>(op)) {
       if (drain.getEntryRows() != tileRows &&
           drain.getEntryRows() != warpgroupRows) {
         op->emitError("expects entries of 64 or 128 rows, but got ")
             << drain.getEntryRows();
+        return WalkResult::interrupt();
+      }
+      // The boxes of the last entry would reach into the next tile.
+      int64_t cols =
+          cast<tile::AccumulatorType>(drain.getAccumulators()[0].getType())
+              .getCols();
+      if (cols % tile::DrainOp::entryCols) {
+        op->emitError("expects tiles of a multiple of 64 columns, but got ")
+            << cols;
         return WalkResult::interrupt();
       }
       for (Value store : drain.getStores())

@@ -53,6 +53,12 @@ LogicalResult HopperEmitter::emitSumBlock(Block &block, Unit &unit) {
               .getElement()
               .getIntOrFloatBitWidth() != 16)
         return sum.emitOpError("expects a 16-bit operand on sm_90a");
+      if (cast<tile::RingType>(sum.getRing().getType())
+                  .getBuffers()[sum.getBuffer()]
+                  .getRows() %
+              16 !=
+          0)
+        return sum.emitOpError("expects a multiple of 16 rows on sm_90a");
       emitSumOperand(sum);
     } else if (isa<scf::IfOp>(op)) {
       if (failed(emitIf(op,
@@ -74,8 +80,8 @@ void HopperEmitter::emitSumOperand(tile::SumOperandOp sum) {
   auto ring = cast<tile::RingType>(sum.getRing().getType());
   tile::BufferAttr buffer = ring.getBuffers()[sum.getBuffer()];
   int64_t offset = bufferOffset(ring, sum.getBuffer());
-  int64_t panelsPerWarp =
-      llvm::divideCeil(buffer.getCols() / sumCols, numSumWarps);
+  int64_t panels = buffer.getCols() / sumCols;
+  int64_t panelsPerWarp = llvm::divideCeil(panels, numSumWarps);
   Value sumWarp = sub(warp, c(firstSumWarp));
   Value chunk = andi(lane, c(7)), rowOfLane = shr(lane, 3);
 
@@ -95,7 +101,11 @@ void HopperEmitter::emitSumOperand(tile::SumOperandOp sum) {
     waitFull(pool, slot);
     ifThen(eq(remu(step, contributors), contributor), [&] {
       for (int64_t p = 0; p < panelsPerWarp; ++p) {
+        // In the last round of an odd number of panels a warp has none: it adds
+        // up the last one again, and does not write it.
         Value panel = add(sumWarp, c(p * numSumWarps));
+        if ((p + 1) * numSumWarps > panels)
+          panel = minu(panel, c(panels - 1));
         Value base = add(add(slot.address, c(offset)),
                          mul(panel, c(buffer.getRows() * panelBytes)));
         // Four rows of a lane at once: their addresses differ in the row's
@@ -137,8 +147,14 @@ void HopperEmitter::emitSumOperand(tile::SumOperandOp sum) {
     Value cols = mapped(sum.getCols()), tag = mapped(sum.getTag());
     Value line = mapped(sum.getLine());
     for (int64_t p = 0; p < panelsPerWarp; ++p) {
-      Value firstCol = add(mapped(sum.getCol()),
-                           mul(add(sumWarp, c(p * numSumWarps)), c(sumCols)));
+      Value panel = add(sumWarp, c(p * numSumWarps));
+      Value firstCol = add(mapped(sum.getCol()), mul(panel, c(sumCols)));
+      // What there is of the operand, and of the buffer.
+      auto there = [&](Value condition) -> Value {
+        if ((p + 1) * numSumWarps <= panels)
+          return condition;
+        return arith::AndIOp::create(b, condition, ult(panel, c(panels)));
+      };
       SmallVector<Value> totals;
       for (int64_t e = 0; e < 8; ++e) {
         Value x = loadVariable(b, variable, f32, p * 8 + e);
@@ -151,14 +167,15 @@ void HopperEmitter::emitSumOperand(tile::SumOperandOp sum) {
           b, mul64(zext64(line), zext64(cols)), zext64(col));
       Value pointer =
           m.offset(mapped(sum.getPartials()), mul64(index, m.i64(4)));
-      Value writes = arith::AndIOp::create(b, ult(lane, c(8)), ult(col, cols));
+      Value writes =
+          there(arith::AndIOp::create(b, ult(lane, c(8)), ult(col, cols)));
       ifThen(writes, [&] {
         for (auto [e, total] : llvm::enumerate(totals))
           m.storeGlobalL2(total, m.offset(pointer, m.i64(e * 4)));
       });
       m.warpBarrier();
       Value publishes =
-          arith::AndIOp::create(b, eq(lane, c(0)), ult(firstCol, cols));
+          there(arith::AndIOp::create(b, eq(lane, c(0)), ult(firstCol, cols)));
       ifThen(publishes, [&] {
         m.fenceGpu();
         Value flag = arith::AddIOp::create(
@@ -202,7 +219,8 @@ void HopperEmitter::emitFinishSum(tile::FinishSumOp finish, Value warpNumber,
 
   Value col = add(mul(panel, c(sumCols)), shl(lane, 1));
   Value inside = ult(col, c(cols));
-  Value safeCol = select(inside, col, c(0));
+  // A column of this panel: the flags of others were not waited for.
+  Value safeCol = select(inside, col, mul(panel, c(sumCols)));
   SmallVector<Value, 2> totals;
   {
     OpBuilder::InsertionGuard entryGuard(b);

@@ -423,13 +423,16 @@ static void exportProducts(Operation *kernel, const Names &names,
 static void exportEmptyVariant(Operation *kernel, bundle::BundleT &bundle,
                                bundle::TargetT &target) {
   const bundle::GraphT &graph = *bundle.graph;
-  if (graph.dims.empty())
-    return;
-  Code product = Code::constant(1);
-  for (unsigned i = 0; i < graph.dims.size(); ++i)
-    product = product.apply(ExprOp::Mul, Code::leaf(ExprOp::Dim, i));
+  auto reason = kernel->getAttrOfType<StringAttr>("tile.not_empty");
+  auto tokens = kernel->getAttrOfType<tile::ExprAttr>("tile.tokens");
+  if (tokens.getNames().empty() && !reason)
+    return; // Nothing that kernels read has a variable extent.
+  Code product = encode(tokens, Names{graph, {}});
+  if (tokens.getNames().empty())
+    for (unsigned i = 0; i < graph.dims.size(); ++i)
+      product = product.apply(ExprOp::Mul, Code::leaf(ExprOp::Dim, i));
   Code empty = product.apply(ExprOp::Eq, Code::constant(0));
-  if (auto reason = kernel->getAttrOfType<StringAttr>("tile.not_empty")) {
+  if (reason) {
     auto refusal = std::make_unique<bundle::RefusalT>();
     refusal->condition = empty.take();
     refusal->reason = reason.getValue().str();

@@ -124,6 +124,24 @@ TEST(Checks, ReadBeforeTheCopyIsComplete) {
   EXPECT_NE(error.find("the copy of PTX line"), std::string::npos) << error;
 }
 
+// A copy that happens to be complete: who did not wait for its barrier cannot
+// know.
+TEST(Checks, ReadOfACopyWithoutItsBarrier) {
+  std::string body = prologue + expectTx + load + waitBar +
+                     "nanosleep.u32 20; bar.sync 0;" + copyOut + "ret;";
+  Launch launch;
+  EXPECT_EQ(run(body, launch), "");
+  std::string error = run(without(body, waitBar), launch);
+  EXPECT_NE(error.find("its mbarrier was not waited for"), std::string::npos)
+      << error;
+  // One warp waits, the other learns it at a barrier.
+  body = replaced(body, waitBar,
+                  "setp.lt.u32 %p3, %r1, 32; @%p3 bra MEET; " + waitBar +
+                      " MEET: ");
+  body = replaced(body, copyOut, "@!%p3 ret;" + copyOut);
+  expectSilent(body, threads(64));
+}
+
 // Overwriting bytes still being read: by a store, by a product.
 TEST(Checks, OverwriteWhileStillRead) {
   std::string body = prologue + fillBuffer + store + waitRead +
@@ -316,6 +334,14 @@ TEST(Checks, ArrivalWithoutWarpBarrier) {
   std::string body = prologue +
                      "st.shared.b32 [%r6], %r1; bar.warp.sync -1; @%p1 "
                      "mbarrier.arrive.shared.b64 _, [bar]; ret;";
+  expectSilent(body);
+  expectReport(without(body, "bar.warp.sync -1;"), "bar.warp.sync is missing");
+}
+
+TEST(Checks, ReleaseWithoutWarpBarrier) {
+  std::string body = prologue +
+                     "st.global.b32 [%rd6], %r1; bar.warp.sync -1; @%p1 "
+                     "st.release.gpu.global.b32 [%rd4+512], %r1; ret;";
   expectSilent(body);
   expectReport(without(body, "bar.warp.sync -1;"), "bar.warp.sync is missing");
 }

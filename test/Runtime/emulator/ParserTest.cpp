@@ -49,6 +49,9 @@ TEST(Parser, RefusesMalformedText) {
   expectError("mov.b32 %r1, 0fzzz;", "malformed");
   expectError("/* open", "unterminated comment");
   expectError("ld.global.b32 %r1, %rd1;", "brackets");
+  expectError(std::string(100000, '{'), "nested too deeply");
+  expectError("mov.b32 %r1, " + std::string(100000, '('), "nested too deeply");
+  expectError("mov.b32 %r1, " + std::string(100000, '!'), "nested too deeply");
   Machine machine;
   std::unique_ptr<Module> module;
   EXPECT_NE(machine.loadPtx("", module).text().find(".version"),

@@ -108,6 +108,45 @@ public:
   /// Waits for all products; the registers pass through.
   llvm::SmallVector<mlir::Value> wgmmaWaitAll(mlir::ValueRange accumulators);
 
+  //===--- tcgen05 (sm_100f, sm_100a), cta_group::1 -----------------------===//
+  // Addresses of tensor memory are i32: lane << 16 | column.
+  /// True in one thread of the warp, always the same one.
+  mlir::Value elect();
+  /// By a whole warp: `columns` (a power of two, 32 to 512) of tensor memory,
+  /// whose address goes to shared memory at `address`; later allocations are
+  /// given up.
+  void tensorMemoryAlloc(mlir::Value address, int64_t columns);
+  /// By a whole warp.
+  void tensorMemoryDealloc(mlir::Value tensorAddress, int64_t columns);
+  struct MmaShape {
+    int64_t m, n;
+    mlir::Type operand; // bf16 or f16
+    bool aTransposed;   // MN-major
+    bool bTransposed;
+  };
+  /// One instruction of 32 bytes of K: D = A * B, plus D if `accumulate` (i1).
+  /// A and B are shared-memory descriptors (i64).
+  void mma(const MmaShape &shape, mlir::Value d, mlir::Value aDescriptor,
+           mlir::Value bDescriptor, mlir::Value accumulate);
+  /// The descriptor (i64) of an operand at shared-memory address `address` whose
+  /// rows lie in panels of 128 bytes under the 128-byte swizzle; for MN-major
+  /// operands `panelBytes` lie between panels.
+  mlir::Value mmaDescriptor(mlir::Value address, bool transposed,
+                            int64_t panelBytes);
+  /// An arrival at `barrier` when this thread's earlier products are done.
+  void mmaCommit(mlir::Value barrier);
+  /// `columns` columns from each of `addresses`, by a whole warp: a thread gets
+  /// its lane's, as f32. Waits for them.
+  llvm::SmallVector<mlir::Value>
+  tensorMemoryLoad(mlir::ValueRange addresses, int64_t columns);
+  /// The bits of `value` as a vector of another element type; a vector of
+  /// scalars.
+  mlir::Value bitcast(mlir::Type type, mlir::Value value);
+  mlir::Value makeVector(mlir::ValueRange elements);
+  /// Around every synchronisation that orders tensor memory between threads.
+  void tensorFenceBefore();
+  void tensorFenceAfter();
+
   //===--- approximations of the special function unit --------------------===//
   /// 2^x, relative error 2^-22; subnormal inputs and results flush to zero.
   mlir::Value ex2Approx(mlir::Value x);

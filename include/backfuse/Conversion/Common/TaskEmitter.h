@@ -1,0 +1,214 @@
+//===- TaskEmitter.h - What kernels of all targets are made of --*- C++ -*-===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The parts of a tile.kernel's lowering that no tensor core decides: 32-bit
+// arithmetic, rings of slots, the deal of units, the load task and the sum
+// task. A target's emitter derives from it and adds its prologue, its roles and
+// its multiply and drain tasks.
+//===----------------------------------------------------------------------===//
+#ifndef BACKFUSE_CONVERSION_COMMON_TASKEMITTER_H
+#define BACKFUSE_CONVERSION_COMMON_TASKEMITTER_H
+
+#include "backfuse/Conversion/Common/NvvmBuilder.h"
+#include "dialects/Tile/IR/TileOps.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace backfuse {
+
+/// Rows of the 128-byte swizzle's pattern are 128 bytes; a box is cut into
+/// panels of that width.
+constexpr int64_t panelBytes = 128;
+
+/// Threads of a kernel that holds tile.convert.
+constexpr int64_t convertThreads = 256;
+
+/// A tensor map parameter: a kernel argument seen through a box.
+struct MapUse {
+  unsigned argument;
+  int64_t boxRows;
+  int64_t panelCols; // elements of 128 bytes
+  int64_t panels;    // > 1: a third dimension runs over panels
+  bool operator==(const MapUse &other) const {
+    return argument == other.argument && boxRows == other.boxRows &&
+           panelCols == other.panelCols && panels == other.panels;
+  }
+};
+
+/// How a box of `tensor` is copied: as one box over panels, or panel by panel
+/// where the panels do not tile the tensor's rows.
+MapUse mapUseOf(unsigned argument, tile::GlobalTensorType tensor,
+                int64_t boxRows, int64_t boxCols);
+
+/// Emits an error where the rows of a box fit neither the copy engine nor the
+/// swizzle.
+mlir::LogicalResult checkBox(mlir::Operation *op, tile::BufferAttr buffer);
+
+/// Where a pool stands in shared memory, and who uses it.
+struct PoolLayout {
+  int64_t slots, slotBytes;
+  int64_t fullOffset, emptyOffset, dataOffset;
+  bool multiplies = false, drains = false, sums = false;
+};
+
+/// Decided before any IR is made.
+struct TaskLayout {
+  llvm::SmallVector<MapUse> maps;
+  /// Arguments of the tile.kernel that are passed as they are, in order.
+  llvm::SmallVector<unsigned> plainArguments;
+  llvm::MapVector<mlir::Value, PoolLayout> pools;
+  int64_t smemBytes = 0;
+  bool hasSum = false;
+  bool isConversion = false;
+
+  unsigned mapIndex(const MapUse &use) const;
+  void addMap(const MapUse &use);
+  /// The maps of copies, plain arguments, pools and their users. Emits an error
+  /// at a box that cannot be copied.
+  mlir::LogicalResult collect(tile::KernelOp kernel);
+};
+
+/// The task of a kind, or null.
+tile::TaskOp findTask(tile::KernelOp kernel, tile::TaskKind kind);
+tile::ForEachUnitOp unitsOf(tile::TaskOp task);
+
+/// Leaves on the function what the launch plan needs to know of the kernel.
+void attachLayout(tile::KernelOp kernel, const TaskLayout &layout,
+                  int64_t threads, llvm::ArrayRef<std::string> roles,
+                  mlir::Operation *function);
+
+class TaskEmitter {
+protected:
+  TaskEmitter(tile::KernelOp kernel, const TaskLayout &layout,
+              mlir::OpBuilder &builder)
+      : kernel(kernel), layout(layout), b(kernel.getLoc(), builder), m(b) {}
+
+  // A slot that a role holds.
+  struct Slot {
+    mlir::Value address, full, empty;
+    int64_t bytes = 0; // load task: what copies will bring
+  };
+  struct Space {
+    mlir::Value m, n, k, tilesN, tiles, kTiles, splits, units;
+    int64_t bm, bn, bk, cost;
+    mlir::Value stepsPerUnit;
+  };
+  struct Unit {
+    mlir::Value m0, n0, k0, steps, split, last, tileIndex;
+    Space *space;
+  };
+  struct PoolState {
+    mlir::Value stage, phase; // variables
+  };
+
+  /// Creates the function with an argument for each map and plain argument, and
+  /// emits at its end.
+  void createFunction(const KernelShape &shape);
+  /// Emits the arithmetic of the kernel's block and its spaces.
+  mlir::LogicalResult emitKernelScalars();
+  /// Sets `smem`, `tid`, `warp`, `lane`, `cta`, `numCtas`.
+  void emitIndices();
+
+  // Units
+  mlir::LogicalResult
+  emitUnits(tile::ForEachUnitOp loop,
+            llvm::function_ref<mlir::LogicalResult(unsigned, Unit &)> body);
+  void emitSpaces(tile::ForEachUnitOp loop);
+  void createRoleState();
+  mlir::Value mapped(mlir::Value value);
+  void bindUnit(mlir::Block &block, const Unit &unit);
+  /// Clones an arith op with i32 for index.
+  mlir::LogicalResult emitScalar(mlir::Operation &op);
+  mlir::LogicalResult
+  emitLoop(mlir::Operation &op,
+           llvm::function_ref<mlir::LogicalResult(mlir::Block &)> body);
+  mlir::LogicalResult
+  emitIf(mlir::Operation &op,
+         llvm::function_ref<mlir::LogicalResult(mlir::Block &)> body);
+
+  // The load task, by one thread: what goes into the slots of `pool`.
+  mlir::LogicalResult emitLoadBlock(mlir::Block &block, mlir::Value pool);
+  void emitCopy(tile::CopyOp copy);
+
+  // The sum task, by `numSumWarps` warps from `firstSumWarp`.
+  mlir::LogicalResult emitSumTask(tile::TaskOp task);
+  mlir::LogicalResult emitSumBlock(mlir::Block &block);
+  void emitSumOperand(tile::SumOperandOp sum);
+  /// By `numWarps` warps of each CTA, of which this is number `warpNumber`.
+  void emitFinishSum(tile::FinishSumOp finish, mlir::Value warpNumber,
+                     int64_t numWarps);
+
+  // Kernels that hold tile.convert, by `convertThreads` threads.
+  mlir::LogicalResult emitConvertKernel();
+  void emitConvert(tile::ConvertOp convert);
+
+  // The launches of a plan overlap: each may begin while the one before ends,
+  // and reads and writes nothing before that is complete.
+  void emitLaunchDependents();
+  void emitWaitForPrerequisites();
+
+  // Rings
+  Slot currentSlot(mlir::Value pool);
+  void advance(mlir::Value pool);
+  void waitFull(mlir::Value pool, const Slot &slot);
+  /// One arrival of this warp.
+  void releaseByWarp(mlir::Value empty);
+  static mlir::Value poolOf(mlir::Value ring) {
+    return ring.getDefiningOp<tile::RingOp>().getPool();
+  }
+  mlir::Value mapPointer(const MapUse &use);
+  /// Byte offset of buffer `index` in a slot of `ring`.
+  static int64_t bufferOffset(tile::RingType ring, int64_t index);
+  /// A variable of the thread, made at the function's entry.
+  mlir::Value createRoleVariable(mlir::Type type, int64_t count = 1);
+
+  // i32 arithmetic
+  mlir::Value c(int64_t value) { return m.i32(value); }
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value sub(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, mlir::Value y);
+  mlir::Value divu(mlir::Value x, mlir::Value y);
+  mlir::Value remu(mlir::Value x, mlir::Value y);
+  mlir::Value ceilDiv(mlir::Value x, int64_t y);
+  mlir::Value minu(mlir::Value x, mlir::Value y);
+  mlir::Value andi(mlir::Value x, mlir::Value y);
+  mlir::Value ori(mlir::Value x, mlir::Value y);
+  mlir::Value xori(mlir::Value x, mlir::Value y);
+  mlir::Value shl(mlir::Value x, int64_t bits);
+  mlir::Value shr(mlir::Value x, int64_t bits);
+  mlir::Value eq(mlir::Value x, mlir::Value y);
+  mlir::Value ne(mlir::Value x, mlir::Value y);
+  mlir::Value ult(mlir::Value x, mlir::Value y);
+  mlir::Value uge(mlir::Value x, mlir::Value y);
+  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
+  mlir::Value zext64(mlir::Value x);
+  mlir::Value add64(mlir::Value x, mlir::Value y);
+  mlir::Value mul64(mlir::Value x, mlir::Value y); // of i64
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
+  void forRange(mlir::Value count, llvm::function_ref<void(mlir::Value)> body);
+
+  tile::KernelOp kernel;
+  const TaskLayout &layout;
+  mlir::ImplicitLocOpBuilder b;
+  NvvmBuilder m;
+  mlir::IRMapping values;
+  mlir::Operation *function = nullptr;
+  int64_t firstSumWarp = 0, numSumWarps = 0;
+  /// Whether warps that have read a slot fence before it is filled again.
+  bool fencesReads = false;
+
+  // The same in all roles.
+  mlir::Value smem, tid, warp, lane, cta, numCtas;
+  llvm::MapVector<mlir::Value, Space> spaces;
+  llvm::SmallVector<mlir::Value> spaceOrder;
+
+  // Of the role being emitted.
+  llvm::MapVector<mlir::Value, PoolState> states;
+  llvm::DenseMap<mlir::Value, Slot> slots;
+};
+
+} // namespace backfuse
+
+#endif // BACKFUSE_CONVERSION_COMMON_TASKEMITTER_H

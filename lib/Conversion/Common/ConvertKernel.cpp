@@ -1,0 +1,139 @@
+//===- ConvertKernel.cpp - Kernels that convert f32 operands --------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Eight warps a CTA. A warp takes 8 rows of 128 columns at a time, 32 rows
+// where columns are summed; four columns a lane: it reads 16 bytes a lane and
+// row, writes 8 of each copy, and keeps four sums. (With 64 rows for all, a
+// matrix of 3584 x 1280 has fewer items than there are warps, and each is a
+// chain of latencies.)
+//===----------------------------------------------------------------------===//
+#include "backfuse/Conversion/Common/ElementRegion.h"
+#include "backfuse/Conversion/Common/TaskEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace backfuse;
+
+static constexpr int64_t warps = convertThreads / 32;
+static constexpr int64_t stripCols = 128, laneCols = 4;
+/// Rows whose loads are in flight together.
+static constexpr int64_t rowsAtOnce = 8;
+
+LogicalResult TaskEmitter::emitConvertKernel() {
+  emitIndices();
+  for (Operation &op : kernel.getBlock()) {
+    b.setLoc(op.getLoc());
+    if (auto convert = dyn_cast<tile::ConvertOp>(op))
+      emitConvert(convert);
+    else if (auto finish = dyn_cast<tile::FinishSumOp>(op))
+      emitFinishSum(finish, warp, warps);
+    else if (failed(emitScalar(op)))
+      return failure();
+  }
+  return success();
+}
+
+void TaskEmitter::emitConvert(tile::ConvertOp convert) {
+  Type f32 = b.getF32Type();
+  auto four = VectorType::get(4, f32);
+  auto source = cast<tile::GlobalTensorType>(convert.getSource().getType());
+  int64_t cols = source.getCols();
+  int64_t strips = llvm::divideCeil(cols, stripCols);
+  int64_t chunkRows =
+      convert.getPartials() ? tile::ConvertOp::sumRows : rowsAtOnce;
+  Value rows = mapped(convert.getRows());
+  Value items = mul(ceilDiv(rows, chunkRows), c(strips));
+  SmallVector<Value> sums;
+  if (convert.getPartials())
+    for (int64_t i = 0; i < laneCols; ++i)
+      sums.push_back(createRoleVariable(f32));
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(f32));
+
+  auto loop = scf::ForOp::create(b, add(mul(cta, c(warps)), warp), items,
+                                 mul(numCtas, c(warps)));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value item = loop.getInductionVar();
+  Value chunk = divu(item, c(strips));
+  Value strip = sub(item, mul(chunk, c(strips)));
+  Value firstRow = mul(chunk, c(chunkRows));
+  Value endRow = minu(add(firstRow, c(chunkRows)), rows);
+  Value stripCol = mul(strip, c(stripCols));
+  Value col = add(stripCol, mul(lane, c(laneCols)));
+  Value inside = ult(col, c(cols));
+  for (Value sum : sums)
+    storeVariable(b, sum, zero);
+
+  // Byte offset of this lane's four columns of a row in a tensor of
+  // `bytes`-byte elements.
+  auto pointerAt = [&](Value tensor, Value row, int64_t bytes) {
+    Value element =
+        arith::AddIOp::create(b, mul64(zext64(row), m.i64(cols)), zext64(col));
+    return m.offset(mapped(tensor), mul64(element, m.i64(bytes)));
+  };
+  auto convertRows = [&](Value row, int64_t count) {
+    SmallVector<Value> loaded;
+    Value from = pointerAt(convert.getSource(), row, 4);
+    for (int64_t i = 0; i < count; ++i)
+      loaded.push_back(
+          m.loadGlobal(four, m.offset(from, m.i64(i * cols * 4)), 16));
+    for (auto [i, value] : llvm::enumerate(loaded))
+      for (auto [j, sum] : llvm::enumerate(sums))
+        storeVariable(b, sum,
+                      arith::AddFOp::create(b, loadVariable(b, sum, f32),
+                                            pairElement(b, value, j)));
+    SmallVector<Value> rest = loaded;
+    for (Value copy : convert.getCopies()) {
+      Type element = cast<tile::GlobalTensorType>(copy.getType()).getElement();
+      Value to = pointerAt(copy, row, 2);
+      for (int64_t i = 0; i < count; ++i) {
+        Value rounded =
+            arith::TruncFOp::create(b, VectorType::get(4, element), rest[i]);
+        m.storeGlobal(rounded, m.offset(to, m.i64(i * cols * 2)), 8);
+        // The second copy holds what the first leaves.
+        Value back = arith::ExtFOp::create(b, four, rounded);
+        rest[i] = arith::SubFOp::create(b, rest[i], back);
+      }
+    }
+  };
+  ifThen(inside, [&] {
+    Value whole = add(firstRow, mul(divu(sub(endRow, firstRow), c(rowsAtOnce)),
+                                    c(rowsAtOnce)));
+    auto block = [&](Value begin, Value end, int64_t count) {
+      auto rowsLoop = scf::ForOp::create(b, begin, end, c(count));
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(rowsLoop.getBody());
+      convertRows(rowsLoop.getInductionVar(), count);
+    };
+    block(firstRow, whole, rowsAtOnce);
+    block(whole, endRow, 1);
+  });
+  if (sums.empty())
+    return;
+  ifThen(inside, [&] {
+    Value index = arith::AddIOp::create(b, mul64(zext64(chunk), m.i64(cols)),
+                                        zext64(col));
+    Value pointer =
+        m.offset(mapped(convert.getPartials()), mul64(index, m.i64(4)));
+    for (auto [j, sum] : llvm::enumerate(sums))
+      m.storeGlobalL2(loadVariable(b, sum, f32),
+                      m.offset(pointer, m.i64(4 * j)));
+  });
+  m.warpBarrier();
+  for (int64_t half = 0; half < stripCols / 64; ++half) {
+    Value first = add(stripCol, c(64 * half));
+    Value publishes =
+        arith::AndIOp::create(b, eq(lane, c(0)), ult(first, c(cols)));
+    ifThen(publishes, [&] {
+      m.fenceGpu();
+      Value flag = arith::AddIOp::create(
+          b, mul64(zext64(chunk), m.i64(llvm::divideCeil(cols, 64))),
+          zext64(divu(first, c(64))));
+      m.publishTag(m.offset(mapped(convert.getFlags()), mul64(flag, m.i64(8))),
+                   mapped(convert.getTag()));
+    });
+  }
+}

@@ -1,0 +1,84 @@
+//===- LoadTask.cpp - The load task, by bulk tensor copies ----------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "backfuse/Conversion/Common/TaskEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace backfuse;
+
+/// Bytes that the copies into `slot` bring; clipped boxes count in full.
+static int64_t copiedBytes(tile::AcquireOp acquire) {
+  auto ring = cast<tile::RingType>(acquire.getRing().getType());
+  int64_t bytes = 0;
+  for (Operation *user : acquire.getResult().getUsers())
+    if (auto copy = dyn_cast<tile::CopyOp>(user))
+      bytes += ring.getBuffers()[copy.getBuffer()].numBytes();
+  return bytes;
+}
+
+LogicalResult TaskEmitter::emitLoadBlock(Block &block, Value pool) {
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      continue; // of a loop; blocks of units have none
+    b.setLoc(op.getLoc());
+    auto nested = [&](Block &body) { return emitLoadBlock(body, pool); };
+    if (isa<scf::ForOp>(op)) {
+      if (failed(emitLoop(op, nested)))
+        return failure();
+    } else if (isa<scf::IfOp>(op)) {
+      if (failed(emitIf(op, nested)))
+        return failure();
+    } else if (auto acquire = dyn_cast<tile::AcquireOp>(op)) {
+      if (poolOf(acquire.getRing()) != pool)
+        continue;
+      Slot slot = currentSlot(pool);
+      Value phase =
+          loadVariable(b, states.find(pool)->second.phase, b.getI32Type());
+      m.mbarrierWait(slot.empty, xori(phase, c(1)));
+      slot.bytes = copiedBytes(acquire);
+      if (slot.bytes)
+        m.mbarrierArriveExpectTx(slot.full, slot.bytes);
+      slots[acquire.getResult()] = slot;
+    } else if (auto copy = dyn_cast<tile::CopyOp>(op)) {
+      if (slots.count(copy.getSlot()))
+        emitCopy(copy);
+    } else if (auto commit = dyn_cast<tile::CommitOp>(op)) {
+      auto slot = slots.find(commit.getSlot());
+      if (slot == slots.end())
+        continue;
+      if (!slot->second.bytes)
+        m.mbarrierArrive(slot->second.full);
+      advance(pool);
+    } else if (failed(emitScalar(op))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+void TaskEmitter::emitCopy(tile::CopyOp copy) {
+  auto acquire = copy.getSlot().getDefiningOp<tile::AcquireOp>();
+  auto ring = cast<tile::RingType>(acquire.getRing().getType());
+  tile::BufferAttr buffer = ring.getBuffers()[copy.getBuffer()];
+  auto tensor = cast<tile::GlobalTensorType>(copy.getTensor().getType());
+  MapUse use = mapUseOf(cast<BlockArgument>(copy.getTensor()).getArgNumber(),
+                        tensor, buffer.getRows(), buffer.getCols());
+  const Slot &slot = slots[copy.getSlot()];
+  Value address = add(slot.address, c(bufferOffset(ring, copy.getBuffer())));
+  Value row = mapped(copy.getRow()), col = mapped(copy.getCol());
+  Value map = mapPointer(use);
+  if (use.panels > 1) {
+    // One box over panels: coordinates (column in a panel, row, panel).
+    Value panel = divu(col, c(use.panelCols));
+    m.tmaLoad(address, map, {c(0), row, panel}, slot.full);
+    return;
+  }
+  int64_t panels = llvm::divideCeil(buffer.getCols(), use.panelCols);
+  for (int64_t p = 0; p < panels; ++p)
+    m.tmaLoad(add(address, c(p * buffer.getRows() * panelBytes)), map,
+              {add(col, c(p * use.panelCols)), row}, slot.full);
+}

@@ -1,0 +1,170 @@
+//===- BlackwellEmitter.cpp - Prologue and roles for sm_100 ---------------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "BlackwellEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace backfuse;
+using namespace backfuse::blackwell;
+
+//===----------------------------------------------------------------------===//
+// Prologue and end
+//===----------------------------------------------------------------------===//
+
+void BlackwellEmitter::emitPrologue() {
+  emitIndices();
+  ifThen(eq(tid, c(0)), [&] {
+    // One arrival of a load warp fills a slot. The products empty it by a
+    // commit, drain and sum warps by an arrival each.
+    for (auto &[pool, p] : layout.pools) {
+      int64_t consumers = (p.multiplies ? 1 : 0) +
+                          (p.drains ? numDrainWarps : 0) +
+                          (p.sums ? numSumWarps : 0);
+      for (int64_t i = 0; i < p.slots; ++i) {
+        m.mbarrierInit(add(smem, c(p.fullOffset + 8 * i)), 1);
+        m.mbarrierInit(add(smem, c(p.emptyOffset + 8 * i)),
+                       std::max<int64_t>(consumers, 1));
+      }
+    }
+    // A commit fills a set of accumulators, each drain warp gives it back.
+    for (int64_t i = 0; i < layout.sets; ++i) {
+      m.mbarrierInit(add(smem, c(layout.fullOffset + 8 * i)), 1);
+      m.mbarrierInit(add(smem, c(layout.emptyOffset + 8 * i)), numDrainWarps);
+    }
+    m.fenceMbarrierInit();
+  });
+  ifThen(eq(tid, c(32)), [&] {
+    for (const MapUse &use : layout.maps)
+      m.prefetchTensorMap(mapPointer(use));
+  });
+  Value addressAt = add(smem, c(layout.addressOffset));
+  m.warpBarrier(); // alloc is .sync.aligned
+  ifThen(eq(warp, c(tensorMemoryWarp)),
+         [&] { m.tensorMemoryAlloc(addressAt, layout.columns); });
+  // The address is a weak store: a barrier between two fences makes it visible.
+  m.tensorFenceBefore();
+  m.ctaBarrier();
+  m.tensorFenceAfter();
+  tensorMemory = m.uniform(m.loadShared(b.getI32Type(), addressAt, 4));
+}
+
+/// All roles have come to their end: products were waited for by the drain,
+/// whose loads were waited for, too. Every path through the kernel comes here.
+void BlackwellEmitter::emitEpilogue() {
+  m.warpBarrier();
+  m.tensorFenceBefore();
+  m.ctaBarrier();
+  ifThen(eq(warp, c(tensorMemoryWarp)), [&] {
+    m.tensorFenceAfter();
+    m.tensorMemoryDealloc(tensorMemory, layout.columns);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Sets of accumulators
+//===----------------------------------------------------------------------===//
+
+void BlackwellEmitter::createSetState() {
+  setIndex = createRoleVariable(b.getI32Type());
+  setPhase = createRoleVariable(b.getI32Type());
+  storeVariable(b, setIndex, c(0));
+  storeVariable(b, setPhase, c(0));
+}
+Value BlackwellEmitter::currentSet() {
+  return loadVariable(b, setIndex, b.getI32Type());
+}
+void BlackwellEmitter::advanceSet() {
+  Value next = add(currentSet(), c(1));
+  Value phase = loadVariable(b, setPhase, b.getI32Type());
+  Value wraps = eq(next, c(layout.sets));
+  storeVariable(b, setIndex, select(wraps, c(0), next));
+  storeVariable(b, setPhase, select(wraps, xori(phase, c(1)), phase));
+}
+Value BlackwellEmitter::setAddress(Value set) {
+  return add(tensorMemory, mul(set, c(layout.setColumns)));
+}
+Value BlackwellEmitter::setBarrier(int64_t offset, Value set) {
+  return add(add(smem, c(offset)), shl(set, 3));
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+LogicalResult BlackwellEmitter::emitLoadRole(Value pool) {
+  tile::ForEachUnitOp units = unitsOf(findTask(kernel, tile::TaskKind::Load));
+  createRoleState();
+  LogicalResult result = emitUnits(units, [&](unsigned i, Unit &) {
+    return emitLoadBlock(units.getBodies()[i].front(), pool);
+  });
+  // No arrival may be outstanding when the CTA exits: wait until every slot is
+  // empty.
+  forRange(c(layout.pools.find(pool)->second.slots), [&](Value) {
+    Slot slot = currentSlot(pool);
+    Value phase =
+        loadVariable(b, states.find(pool)->second.phase, b.getI32Type());
+    m.mbarrierWait(slot.empty, xori(phase, c(1)));
+    advance(pool);
+  });
+  return result;
+}
+
+FailureOr<Operation *> BlackwellEmitter::emit() {
+  TaskEmitter::firstSumWarp = blackwell::firstSumWarp;
+  TaskEmitter::numSumWarps = blackwell::numSumWarps;
+  fencesReads = true;
+  KernelShape shape;
+  shape.threads = layout.threads();
+  createFunction(shape);
+  emitLaunchDependents();
+  if (layout.isConversion) {
+    emitWaitForPrerequisites();
+    if (failed(emitConvertKernel()))
+      return failure();
+    createReturn(b);
+    return function;
+  }
+  emitPrologue();
+  emitWaitForPrerequisites();
+  LogicalResult result = emitKernelScalars();
+  auto role = [&](int64_t number, function_ref<LogicalResult()> emit) {
+    ifThen(eq(warp, c(number)), [&] {
+      if (failed(emit()))
+        result = failure();
+    });
+  };
+  auto oneThread = [&](function_ref<LogicalResult()> emit) {
+    LogicalResult emitted = success();
+    ifThen(eq(lane, c(0)), [&] { emitted = emit(); });
+    return emitted;
+  };
+  role(loadWarp, [&] {
+    return oneThread([&] { return emitLoadRole(layout.operandPool); });
+  });
+  role(multiplyWarp, [&] { return emitMultiplyRole(); });
+  if (layout.drainPool)
+    role(loadDrainWarp, [&] {
+      return oneThread([&] { return emitLoadRole(layout.drainPool); });
+    });
+  Value drains = eq(shr(warp, 2), c(firstDrainWarp / 4));
+  ifThen(drains, [&] {
+    if (failed(emitDrainRole()))
+      result = failure();
+  });
+  if (tile::TaskOp sum = findTask(kernel, tile::TaskKind::Sum))
+    ifThen(uge(warp, c(blackwell::firstSumWarp)), [&] {
+      createRoleState();
+      if (failed(emitSumTask(sum)))
+        result = failure();
+    });
+  b.setLoc(kernel.getLoc());
+  emitEpilogue();
+  createReturn(b);
+  if (failed(result))
+    return failure();
+  return function;
+}

@@ -1,0 +1,137 @@
+//===- BlackwellEmitter.h - Emit one tile.kernel for sm_100 -----*- C++ -*-===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Internal to convert-tile-to-blackwell. Warps of a kernel:
+//   0    copies operands of products into their pool
+//   1    multiplies: one thread issues tcgen05.mma into tensor memory
+//   2    copies operands of drains into theirs
+//   3    allocates tensor memory and gives it back
+//   4-7  drain: warp 4 + q has the rows 32q to 32q + 31 of a tile
+//   8-9  sum, where the kernel has the task
+// Each role walks the units on its own: while a tile is drained, products go on
+// into the other accumulators and copies ahead of both.
+//===----------------------------------------------------------------------===//
+#ifndef BACKFUSE_CONVERSION_TILETOBLACKWELL_BLACKWELLEMITTER_H
+#define BACKFUSE_CONVERSION_TILETOBLACKWELL_BLACKWELLEMITTER_H
+
+#include "backfuse/Arch/Target.h"
+#include "backfuse/Conversion/Common/TaskEmitter.h"
+
+namespace backfuse::blackwell {
+
+constexpr int64_t tileRows = 128;
+constexpr int64_t loadWarp = 0, multiplyWarp = 1, loadDrainWarp = 2,
+                  tensorMemoryWarp = 3, firstDrainWarp = 4, numDrainWarps = 4,
+                  firstSumWarp = 8, numSumWarps = 2;
+/// Rows that a drain warp may read of tensor memory.
+constexpr int64_t warpRows = 32;
+constexpr int64_t entryCols = tile::DrainOp::entryCols;
+/// Named barriers; 0 is the CTA's.
+constexpr int64_t drainBarrier = 1, firstPairBarrier = 2;
+
+struct KernelLayout : TaskLayout {
+  /// The pools of products and of drains; the latter may be missing.
+  mlir::Value operandPool, drainPool;
+  /// Two barriers for each set of accumulators.
+  int64_t fullOffset = 0, emptyOffset = 0;
+  /// Where tensor memory's address stands in shared memory.
+  int64_t addressOffset = 0;
+  int64_t scratchOffset = 0; // for column sums of drains
+  /// Sets of accumulators in tensor memory, the columns of one, and what is
+  /// allocated for all.
+  int64_t sets = 0, setColumns = 0, columns = 0;
+  /// The first column of an accumulator in its set.
+  llvm::DenseMap<mlir::Value, int64_t> accumulatorColumns;
+
+  int64_t threads() const {
+    if (isConversion)
+      return convertThreads;
+    return 32 * (firstSumWarp + (hasSum ? numSumWarps : 0));
+  }
+};
+
+/// How a drain warp stores its rows of an entry's panel.
+MapUse storeUseOf(unsigned argument, tile::GlobalTensorType tensor);
+
+/// Emits an error at what this back end cannot do.
+mlir::FailureOr<KernelLayout> computeLayout(tile::KernelOp kernel,
+                                            const arch::Target &target);
+
+class BlackwellEmitter : TaskEmitter {
+public:
+  BlackwellEmitter(tile::KernelOp kernel, const KernelLayout &layout,
+                   mlir::OpBuilder &builder)
+      : TaskEmitter(kernel, layout, builder), layout(layout) {}
+
+  /// Creates the llvm.func before the kernel, which stays.
+  mlir::FailureOr<mlir::Operation *> emit();
+
+private:
+  // BlackwellEmitter.cpp: prologue, roles, sets of accumulators
+  void emitPrologue();
+  void emitEpilogue();
+  mlir::LogicalResult emitLoadRole(mlir::Value pool);
+  void createSetState();
+  mlir::Value currentSet();
+  void advanceSet();
+  /// The address of column 0 of accumulator set `set`, and its barriers.
+  mlir::Value setAddress(mlir::Value set);
+  mlir::Value setBarrier(int64_t offset, mlir::Value set);
+
+  // BlackwellMultiply.cpp
+  mlir::LogicalResult emitMultiplyRole();
+  void emitMultiply(tile::MultiplyOp multiply, mlir::Value set);
+
+  // BlackwellDrain.cpp
+  mlir::LogicalResult emitDrainRole();
+  mlir::LogicalResult emitDrainBlock(mlir::Block &block, Unit &unit);
+  mlir::LogicalResult emitDrain(tile::DrainOp drain, Unit &unit);
+  void emitDrainEntry(tile::DrainOp drain, Unit &unit, mlir::Value chunk,
+                      llvm::ArrayRef<Slot> entry, bool deferRelease);
+  void emitElements(tile::DrainOp drain, Unit &unit, mlir::Value chunk,
+                    llvm::ArrayRef<Slot> entry);
+  /// `count` columns of every accumulator of `drain`, from `column` on, splits
+  /// combined; afterwards the set is given back if `isLast`.
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>>
+  readAccumulators(tile::DrainOp drain, Unit &unit, mlir::Value column,
+                   int64_t count, mlir::Value isLast);
+  void releaseSet();
+  void emitStores(tile::DrainOp drain, mlir::Value chunk,
+                  llvm::ArrayRef<Slot> entry, bool deferRelease);
+
+  // BlackwellSplits.cpp
+  void emitCombineSplits(tile::CombineSplitsOp combine, Unit &unit);
+  mlir::Value partPointer(tile::CombineSplitsOp combine, Unit &unit,
+                          mlir::Value split);
+  mlir::Value flagPointer(tile::CombineSplitsOp combine, Unit &unit,
+                          mlir::Value split);
+  /// Adds the partials of all splits but the last to `sums`, columns from
+  /// `column` on.
+  void addPartials(tile::CombineSplitsOp combine, Unit &unit,
+                   mlir::Value column,
+                   llvm::SmallVectorImpl<mlir::Value> &sums);
+
+  // BlackwellDrainSums.cpp
+  void emitColumnSums(unsigned sum, int64_t firstColumn,
+                      llvm::ArrayRef<mlir::Value> terms);
+  void emitPartialSums(tile::DrainOp drain, Unit &unit, mlir::Value chunk);
+  mlir::Value scratchAddress(unsigned sum, mlir::Value quarter);
+
+  const KernelLayout &layout;
+  mlir::Value tensorMemory; // address of the first column
+
+  // Of the role being emitted: number and phase of its set of accumulators.
+  mlir::Value setIndex, setPhase; // variables
+  // Of the drain role.
+  mlir::Value quarter, pair;              // 0..3, 0..1
+  mlir::Value rowInTile;                  // of this thread
+  mlir::Value drainSet;                   // number of the set being drained
+  mlir::Value scratchPlace;               // variable: 0 or 1
+  llvm::SmallVector<mlir::Value> pending; // variables
+  llvm::DenseMap<mlir::Value, tile::CombineSplitsOp> combined;
+};
+
+} // namespace backfuse::blackwell
+
+#endif // BACKFUSE_CONVERSION_TILETOBLACKWELL_BLACKWELLEMITTER_H

@@ -1,0 +1,29 @@
+// The examples, all their variants: ptxas takes them without spills.
+// REQUIRES: ptxas
+// RUN: rm -rf %t && mkdir -p %t
+// RUN: kernel-opt %examples/ssm_gate_backward.mlir --emit=cubin --target=sm_100f --ptxas=%ptxas --dump-dir=%t/079 -o %t/079.cubins/
+// RUN: cat %t/079/*.ptxas | FileCheck %s --check-prefix=SAID --implicit-check-not=warning --implicit-check-not='(C7'
+// SAID: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+
+// Two products: one K-major by N-major, one M-major by N-major, bf16, f32 sums.
+// RUN: cat %t/079/*use_silu_gate_true__n128*.ptx | FileCheck %s
+// CHECK: .reqntid 320, 1, 1
+// CHECK: tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32
+// CHECK: tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned
+// CHECK-COUNT-8: tcgen05.mma.cta_group::1.kind::f16
+// CHECK-NOT: tcgen05.mma
+// The sigmoid is of the special function unit, bf16 arithmetic packed.
+// CHECK: tcgen05.ld.sync.aligned.32x32b.x32.b32
+// CHECK: tcgen05.wait::ld.sync.aligned
+// CHECK-DAG: ex2.approx.ftz.f32
+// CHECK-DAG: mul{{(.rn)?}}.bf16x2
+// CHECK: tcgen05.dealloc.cta_group::1.sync.aligned.b32
+
+// RUN: kernel-opt %examples/mlp_gelu_backward.mlir --matmul-precision=fp16 --emit=cubin --target=sm_100f --ptxas=%ptxas --dump-dir=%t/022 -o %t/022.cubins/
+// RUN: cat %t/022/*.ptxas | FileCheck %s --check-prefix=SAID --implicit-check-not=warning --implicit-check-not='(C7'
+
+// One bundle for both generations.
+// RUN: kernel-opt %examples/ssm_gate_backward.mlir --emit=plan --target=sm_90a,sm_100f | FileCheck %s --check-prefix=PLAN
+// PLAN: target sm_90a
+// PLAN: target sm_100f
+// PLAN: launch ssm_gate_backward__{{.*}}: 320 threads

@@ -1,0 +1,112 @@
+// RUN: kernel-opt %s --convert-tile-to-hopper --canonicalize --cse | FileCheck %s
+// RUN: kernel-opt %s --convert-tile-to-hopper --canonicalize --cse | FileCheck %s --check-prefix=PLAIN
+
+// Two parts of a matrix of 192 columns, and its column sums.
+// CHECK-LABEL: llvm.func @sums(
+// CHECK-SAME: %[[X:[^:]*]]: !llvm.ptr<1>, %[[HI:[^:]*]]: !llvm.ptr<1>, %[[LO:[^:]*]]: !llvm.ptr<1>, %[[S:[^:]*]]: !llvm.ptr<1>, %[[P:[^:]*]]: !llvm.ptr<1>, %[[F:[^:]*]]: !llvm.ptr<1>, %[[M:[^:]*]]: i32, %[[TAG:[^:]*]]: i64)
+// CHECK-SAME: nvvm.reqntid = array<i32: 256, 1, 1>
+// CHECK-SAME: tile.maps = []
+// CHECK-SAME: tile.roles = ["0-7 convert"]
+
+// It lets the next launch begin at once, and touches nothing before the one before
+// it is complete.
+// CHECK: griddepcontrol.launch_dependents
+// CHECK-NOT: llvm.load
+// CHECK: griddepcontrol.wait
+// CHECK-NOT: griddepcontrol
+
+// An item is 32 rows, so that each makes one line of partials, of 128 columns: two
+// strips; eight warps a CTA take items in turn.
+// CHECK: %[[CHUNKS:.*]] = arith.divui %{{.*}}, %c32_i32
+// CHECK: %[[ITEMS:.*]] = arith.muli %[[CHUNKS]], %c2_i32
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[ITEMS]] step
+// CHECK: %[[CHUNK:.*]] = arith.divui %{{.*}}, %c2_i32
+// CHECK: %[[STRIP:.*]] = arith.muli %{{.*}}, %c128_i32
+// Four columns a lane; lanes beyond the last column do nothing.
+// CHECK: arith.muli %{{.*}}, %c4_i32
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}}, %c192_i32
+// CHECK: scf.if %[[INSIDE]] {
+
+// Eight rows at once: eight loads of 16 bytes in flight before the first is used;
+// rows are 768 bytes apart. The sums add the f32 values themselves.
+// CHECK: scf.for {{.*}} step %c8_i32
+// CHECK: %[[ROW0:.*]] = llvm.getelementptr %[[X]][
+// CHECK-NEXT: %[[V0:.*]] = llvm.load %[[ROW0]] {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK-NEXT: llvm.getelementptr %[[ROW0]][768]
+// CHECK-NEXT: %[[V1:.*]] = llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK-COUNT-6: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK: %[[E:.*]] = llvm.extractelement %[[V0]]
+// CHECK-NEXT: arith.addf %{{.*}}, %[[E]] : f32
+// The first copy is the rounded value; what that leaves is the second's.
+// CHECK: %[[TO:.*]] = llvm.getelementptr %[[HI]][
+// CHECK-NEXT: %[[H0:.*]] = arith.truncf %[[V0]] : vector<4xf32> to vector<4xbf16>
+// CHECK-NEXT: llvm.store %[[H0]], %[[TO]] {alignment = 8 : i64} : vector<4xbf16>, !llvm.ptr<1>
+// CHECK-NEXT: %[[B0:.*]] = arith.extf %[[H0]] : vector<4xbf16> to vector<4xf32>
+// CHECK-NEXT: %[[R0:.*]] = arith.subf %[[V0]], %[[B0]] : vector<4xf32>
+// CHECK-NEXT: arith.truncf %[[V1]]
+// CHECK-NEXT: llvm.getelementptr %[[TO]][384]
+// CHECK: %[[TO2:.*]] = llvm.getelementptr %[[LO]][
+// CHECK-NEXT: %[[L0:.*]] = arith.truncf %[[R0]] : vector<4xf32> to vector<4xbf16>
+// CHECK-NEXT: llvm.store %[[L0]], %[[TO2]] {alignment = 8 : i64} : vector<4xbf16>, !llvm.ptr<1>
+
+// Then the rows that are left, one by one.
+// CHECK: scf.for {{.*}} step %c1_i32
+// CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK: llvm.getelementptr %[[LO]][
+
+// The four sums go past L1, where other multiprocessors see them; once all lanes
+// have written, lane 0 publishes the tag for each 64 columns that there are.
+// CHECK: %[[LINE:.*]] = llvm.getelementptr %[[P]][
+// CHECK-COUNT-4: st.global.cg.f32
+// CHECK: nvvm.bar.warp.sync
+// CHECK: fence.acq_rel.gpu
+// CHECK: %[[FLAG:.*]] = llvm.getelementptr %[[F]][
+// CHECK-NEXT: st.release.gpu.global.b64 {{.*}} %[[FLAG]], %[[TAG]]
+// CHECK: %[[SECOND:.*]] = arith.addi %[[STRIP]], %c64_i32
+// CHECK-NEXT: arith.cmpi ult, %[[SECOND]], %c192_i32
+// CHECK: fence.acq_rel.gpu
+// CHECK: st.release.gpu.global.b64 {{.*}}, %[[TAG]]
+
+// The finished sum waits for the tag, reads past L1, stores once and clears the flag.
+// CHECK: ld.acquire.gpu.global.b64 {{.*}}, %[[TAG]]
+// CHECK: ld.global.cg.f32
+// CHECK: llvm.getelementptr %[[S]][
+// CHECK-NEXT: llvm.store {{.*}} : f32, !llvm.ptr<1>
+// CHECK: st.relaxed.gpu.global.b64 {{.*}}, %c0_i64
+// CHECK: llvm.return
+tile.kernel @sums(
+    %x: !tile.tensor<?x192xf32> #tile.bind<input 0>,
+    %hi: !tile.tensor<?x192xbf16> #tile.bind<temporary 0, <[T], affine_map<()[s0] -> (s0 * 384)>>>,
+    %lo: !tile.tensor<?x192xbf16> #tile.bind<temporary 1, <[T], affine_map<()[s0] -> (s0 * 384)>>>,
+    %s: !tile.tensor<1x192xf32> #tile.bind<output 0>,
+    %p: !tile.workspace #tile.bind<workspace 0, <[T], affine_map<()[s0] -> (s0 ceildiv 32 * 768)>>>,
+    %f: !tile.workspace #tile.bind<workspace 0, <[T], affine_map<()[s0] -> (s0 ceildiv 32 * 24)>>>,
+    %m: index #tile.bind<extent 0, <[T], affine_map<()[s0] -> (s0)>>>,
+    %tag: i64 #tile.bind<tag 0>) attributes {tile.has_dependents, tile.dependent} {
+  tile.convert %x rows %m to %hi, %lo partials %p flags %f tag %tag : !tile.tensor<?x192xf32> to !tile.tensor<?x192xbf16>, !tile.tensor<?x192xbf16>
+  %c31 = arith.constant 31 : index
+  %c32 = arith.constant 32 : index
+  %0 = arith.addi %m, %c31 : index
+  %lines = arith.divui %0, %c32 : index
+  tile.finish_sum %p flags %f tag %tag lines %lines into %s : !tile.tensor<1x192xf32>
+}
+
+// One copy, no sums: items of 8 rows, no flags, nothing left of the value to store.
+// A kernel that stands alone in its plan waits for none and lets none begin.
+// PLAIN-LABEL: llvm.func @plain(
+// PLAIN-SAME: %[[X:[^:]*]]: !llvm.ptr<1>, %[[H:[^:]*]]: !llvm.ptr<1>)
+// PLAIN-NOT: griddepcontrol
+// PLAIN-NOT: st.release
+// 40 rows are 5 items of one strip.
+// PLAIN: scf.for %{{.*}} = %{{.*}} to %c5_i32 step
+// PLAIN: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// PLAIN: arith.truncf %{{.*}} : vector<4xf32> to vector<4xf16>
+// PLAIN-NEXT: llvm.store {{.*}} {alignment = 8 : i64} : vector<4xf16>, !llvm.ptr<1>
+// PLAIN-NOT: arith.subf
+// PLAIN: llvm.return
+tile.kernel @plain(
+    %x: !tile.tensor<40x72xf32> #tile.bind<input 0>,
+    %h: !tile.tensor<40x72xf16> #tile.bind<temporary 0, <[], affine_map<() -> (5760)>>>) {
+  %m = arith.constant 40 : index
+  tile.convert %x rows %m to %h : !tile.tensor<40x72xf32> to !tile.tensor<40x72xf16>
+}
