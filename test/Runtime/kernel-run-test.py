@@ -233,6 +233,30 @@ class KernelRun(unittest.TestCase):
                 file.write(change)
             self.fails(expected, *VALUES, bundle=broken, status=1)
 
+    def testDigests(self):
+        file = self.path("digests.json")
+        self.passes(*VALUES, "--inputs=exact", "--seed=5", "--digests", file)
+        self.assertIn("1 passed, 0 failed", self.passes("--compare-digests", file))
+        with open(file) as opened:
+            document = json.load(opened)
+        self.assertEqual((document["inputs"], document["seed"]), ("exact", 5))
+        self.assertEqual(document["cases"][0]["dims"], {"B": 4, "S": 100})
+        self.assertEqual(sorted(document["cases"][0]["outputs"]), ["s", "y"])
+        # The file's seed makes the inputs: another one gives other bytes.
+        for change, expected, status in (
+                ({"seed": 6}, "y against digest", 1),
+                ({"graph": "other"}, "is of graph other", 2),
+                ({"schema": "none"}, "schema", 2), ({"cases": []}, "no cases", 2)):
+            with open(file, "w") as opened:
+                json.dump({**document, **change}, opened)
+            self.fails(expected, "--compare-digests", file, status=status)
+        del document["cases"][0]["outputs"]["s"]
+        with open(file, "w") as opened:
+            json.dump(document, opened)
+        self.fails("no digest of output s", "--compare-digests", file)
+        self.fails("leave --cases", *VALUES, "--compare-digests", file)
+        self.fails("needs --device=emulator", *VALUES, "--ptx", self.dir.name)
+
     def testFilesThatCannotBeWritten(self):
         self.fails("cannot be written", *VALUES, "--json",
                    self.path("no/such/o.json"), status=1)

@@ -24,6 +24,8 @@ struct Case {
   nlohmann::json axes = nlohmann::json::object();
   nlohmann::json scalars = nlohmann::json::object();
   int64_t tokens = 1; // product of the variable axes
+  /// What --compare-digests expects of each output.
+  std::map<std::string, std::string> digests;
 };
 
 /// Reads a file of workloads/. Its axes are matched with the bundle's

@@ -1,5 +1,6 @@
 //===- Device.cpp - Where a bundle runs -----------------------------------===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Device.h"
 
 #include <cstdio>
@@ -27,6 +28,7 @@ PlanSummary backfuse::run::summarise(const Plan &plan) {
 
 #if !BACKFUSE_HAVE_EMULATOR
 std::unique_ptr<Device> backfuse::run::makeEmulatorDevice(const Bundle &,
+                                                          const std::string &,
                                                           const std::string &) {
   throw Failure("device emulator is not built into this kernel-run (configure "
                 "with -DBACKFUSE_BUILD_EMULATOR=ON)");
@@ -58,16 +60,18 @@ static std::unique_ptr<Device> makeAutomaticDevice(const Bundle &bundle) {
 }
 
 std::unique_ptr<Device> backfuse::run::makeDevice(const std::string &choice,
-                                                  const Bundle &bundle) {
+                                                  const Bundle &bundle,
+                                                  const std::string &ptxDir) {
   static const std::string cuda = "cuda", emulator = "emulator";
   if (choice == "auto")
     return makeAutomaticDevice(bundle);
   if (choice == "reference")
     return makeReferenceDevice(bundle);
   if (choice == emulator)
-    return makeEmulatorDevice(bundle, "");
+    return makeEmulatorDevice(bundle, "", ptxDir);
   if (choice.rfind(emulator + ":", 0) == 0)
-    return makeEmulatorDevice(bundle, choice.substr(emulator.size() + 1));
+    return makeEmulatorDevice(bundle, choice.substr(emulator.size() + 1),
+                              ptxDir);
   if (choice == cuda)
     return makeCudaDevice(bundle, 0);
   std::string ordinal =

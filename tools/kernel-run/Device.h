@@ -1,5 +1,6 @@
 //===- Device.h - Where a bundle runs ---------------------------*- C++ -*-===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One interface for the GPU, the emulator and the reference evaluator. A device
 // holds one problem at a time: load, run (as often as wanted), download.
@@ -65,15 +66,18 @@ public:
 };
 
 /// Which device, as --device has it: auto, cuda:N, emulator[:TARGET],
-/// reference.
+/// reference. `ptxDir`: see makeEmulatorDevice.
 std::unique_ptr<Device> makeDevice(const std::string &choice,
-                                   const Bundle &bundle);
+                                   const Bundle &bundle,
+                                   const std::string &ptxDir = "");
 
 std::unique_ptr<Device> makeCudaDevice(const Bundle &bundle, int ordinal);
 std::unique_ptr<Device> makeReferenceDevice(const Bundle &bundle);
-/// `target` is empty for the bundle's first.
+/// `target` is empty for the bundle's first. Modules come from
+/// `ptxDir`/TARGET.N.ptx where these files are, else from the bundle.
 std::unique_ptr<Device> makeEmulatorDevice(const Bundle &bundle,
-                                           const std::string &target);
+                                           const std::string &target,
+                                           const std::string &ptxDir = "");
 
 /// The plan of a launch without or with a device.
 PlanSummary summarise(const Plan &plan);

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 using namespace backfuse;
@@ -33,7 +35,8 @@ struct Buffer {
 
 class EmulatorDevice final : public Device {
 public:
-  EmulatorDevice(const Bundle &bundle, uint32_t target);
+  EmulatorDevice(const Bundle &bundle, uint32_t target,
+                 const std::string &ptxDir);
 
   std::string name() const override { return "emulator:" + targetName; }
   nlohmann::json describe() const override {
@@ -82,7 +85,17 @@ static uint32_t smCountOf(const std::string &target) {
   return target.rfind("sm_9", 0) == 0 ? 132 : 148;
 }
 
-EmulatorDevice::EmulatorDevice(const Bundle &bundle, uint32_t target)
+/// The module's PTX: a file's in place of the bundle's, if there is one.
+static std::string modulePtx(const bundle::Module &module,
+                             const std::string &file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream)
+    return module.ptx()->str();
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+EmulatorDevice::EmulatorDevice(const Bundle &bundle, uint32_t target,
+                               const std::string &ptxDir)
     : bundle(bundle), signature(bundle), target(target),
       targetName(bundle.target(target).name) {
   defaults.multiprocessors = smCountOf(targetName);
@@ -92,9 +105,11 @@ EmulatorDevice::EmulatorDevice(const Bundle &bundle, uint32_t target)
   const auto *sources = flatBundle(bundle).targets()->Get(target)->modules();
   for (unsigned i = 0; sources && i < sources->size(); ++i) {
     modules.emplace_back();
-    require(
-        machine.loadPtx(sources->Get(i)->ptx()->string_view(), modules.back()),
-        "module " + std::to_string(i) + " of " + targetName);
+    std::string file = ptxDir.empty() ? ""
+                                      : ptxDir + "/" + targetName + "." +
+                                            std::to_string(i) + ".ptx";
+    require(machine.loadPtx(modulePtx(*sources->Get(i), file), modules.back()),
+            "module " + std::to_string(i) + " of " + targetName);
   }
 }
 
@@ -263,8 +278,8 @@ void EmulatorDevice::read(size_t output, uint64_t firstByte, uint64_t numBytes,
 }
 
 std::unique_ptr<Device>
-backfuse::run::makeEmulatorDevice(const Bundle &bundle,
-                                  const std::string &name) {
+backfuse::run::makeEmulatorDevice(const Bundle &bundle, const std::string &name,
+                                  const std::string &ptxDir) {
   uint32_t count = bundle.info().num_targets;
   std::string held;
   for (uint32_t i = 0; i < count; ++i) {
@@ -273,7 +288,7 @@ backfuse::run::makeEmulatorDevice(const Bundle &bundle,
     if (!name.empty() && name != target.name)
       continue;
     if (target.has_ptx)
-      return std::make_unique<EmulatorDevice>(bundle, i);
+      return std::make_unique<EmulatorDevice>(bundle, i, ptxDir);
     if (!name.empty())
       throw Failure("device emulator: the bundle has no PTX for " + name +
                     ": compile it without --strip-ptx");

@@ -1,5 +1,6 @@
 //===- Options.cpp - kernel-run's command line ----------------------------===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Options.h"
 
 #include <CLI/CLI.hpp>
@@ -99,7 +100,8 @@ static void checkTogether(const Options &options) {
          "--cases makes its inputs: leave --input out");
   refuse(cases && !options.outputDir.empty() && options.onlyCases.size() != 1,
          "--output-dir holds one case's outputs: choose it with --case");
-  refuse(!cases && (options.maxTokens || !options.onlyCases.empty()),
+  refuse(!cases && options.compareDigestsFile.empty() &&
+             (options.maxTokens || !options.onlyCases.empty()),
          "--max-tokens and --case choose among --cases");
   bool exact = options.inputs == reference::Inputs::Exact;
   refuse(exact && options.check && *options.check != CheckKind::None,
@@ -111,6 +113,19 @@ static void checkTogether(const Options &options) {
   refuse(options.ends && !exact, "--ends needs --inputs=exact");
   refuse(options.ends && !options.outputDir.empty(),
          "--ends keeps no outputs: leave --output-dir out");
+  bool compares = !options.compareDigestsFile.empty();
+  refuse(compares && (cases || !options.dims.empty() ||
+                      !options.params.empty() || !options.inputFiles.empty()),
+         "--compare-digests gives cases and inputs: leave --cases, --dims, "
+         "--set and --input out");
+  refuse(compares && (options.check || options.tolerance),
+         "--compare-digests compares every bit: leave --check and --tolerance "
+         "out");
+  refuse(options.ends && (compares || !options.digestsFile.empty()),
+         "--ends keeps no outputs: leave --digests and --compare-digests out");
+  refuse(!options.ptxDir.empty() &&
+             options.device.compare(0, 8, "emulator") != 0,
+         "--ptx needs --device=emulator");
   refuse(options.ends && options.repeat > 1,
          "--ends runs once: leave --repeat out");
 }
@@ -202,6 +217,20 @@ std::optional<int> backfuse::run::parseOptions(int argc, char **argv,
        "bf16=797e12,...");
   app.add_option("--json", options.jsonFile, "write all results there")
       ->type_name("FILE");
+  app.add_option("--digests", options.digestsFile,
+                 "write the XXH64 of every output of every case there")
+      ->type_name("FILE");
+  app.add_option("--compare-digests", options.compareDigestsFile,
+                 "run the cases of a file that --digests wrote, on its inputs, "
+                 "and compare")
+      ->type_name("FILE");
+  app.add_option("--ptx", options.ptxDir,
+                 "on the emulator: modules from DIR/TARGET.N.ptx, where that "
+                 "is there, in place of the bundle's")
+      ->type_name("DIR");
+  app.add_option("--write-ptx", options.writePtxDir,
+                 "write the bundle's PTX as DIR/TARGET.N.ptx, run nothing")
+      ->type_name("DIR");
   app.add_flag("--list", options.list,
                "print signature, targets, variants and routes, run nothing");
   try {

@@ -27,6 +27,10 @@ struct Options {
   int benchRuns = 50;
   std::map<std::string, double> rates;
   std::string jsonFile;
+  std::string digestsFile;
+  std::string compareDigestsFile;
+  std::string ptxDir;
+  std::string writePtxDir;
   bool list = false;
 };
 

@@ -1,12 +1,12 @@
 //===- Report.cpp - Results as a table and as JSON ------------------------===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Report.h"
+#include "Digests.h"
 
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 
 using namespace backfuse;
 using namespace backfuse::run;
@@ -182,6 +182,8 @@ static json caseJson(const CaseResult &result) {
     row["checks"].push_back(checkJson(check));
   if (!result.error.empty())
     row["error"] = result.error;
+  if (!result.digests.empty())
+    row["digests"] = result.digests;
   if (const auto &tolerance = result.problem.tolerance)
     row["tolerance"] = {{"atol", tolerance->atol},
                         {"rtol", tolerance->rtol},
@@ -229,14 +231,8 @@ void Report::writeJson(const std::vector<CaseResult> &results,
   }
   document["passed"] = passed;
   document["failed"] = results.size() - passed;
-  std::string temporary = options.jsonFile + ".part";
-  std::ofstream file(temporary);
   // Texts come from bundles and drivers, in any encoding.
-  file << document.dump(1, ' ', false, json::error_handler_t::replace) << "\n";
-  file.close();
-  if (!file || std::rename(temporary.c_str(), options.jsonFile.c_str()) != 0) {
-    std::string why = std::strerror(errno);
-    std::remove(temporary.c_str());
-    throw Failure(options.jsonFile + ": cannot be written: " + why);
-  }
+  writeWhole(options.jsonFile,
+             document.dump(1, ' ', false, json::error_handler_t::replace) +
+                 "\n");
 }

@@ -22,6 +22,7 @@ struct CaseResult {
   std::optional<PlanSummary> plan;
   std::vector<std::string> routes; // one for each product of the variant
   std::vector<OutputCheck> checks;
+  std::map<std::string, std::string> digests; // of each output, if it ran
   std::string error; // why it could not be run or checked
   int runs = 0, differingRuns = 0;
   std::optional<Timing> timing;

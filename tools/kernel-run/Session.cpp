@@ -1,6 +1,8 @@
 //===- Session.cpp - One run of kernel-run --------------------------------===//
-// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Session.h"
+#include "Digests.h"
 #include "Ends.h"
 #include "List.h"
 #include "Npy.h"
@@ -24,7 +26,7 @@ public:
   int run();
 
 private:
-  std::vector<Case> chooseCases() const;
+  std::vector<Case> chooseCases();
   Case caseFromOptions() const;
   CaseResult runCase(const Case &problem);
   void download(std::vector<reference::Tensor> &outputs,
@@ -36,6 +38,7 @@ private:
   void describePlan(CaseResult &result) const;
   void measure(CaseResult &result);
   void writeOutputs(const std::vector<reference::Tensor> &outputs) const;
+  void writePtx(const std::string &directory) const;
   nlohmann::json environment() const;
   void progress(const char *what) const {
     if (showsProgress)
@@ -43,7 +46,7 @@ private:
                    currentText.c_str(), what);
   }
 
-  const Options &options;
+  Options options;
   Bundle bundle;
   Signature signature;
   std::unique_ptr<Device> device;
@@ -102,16 +105,20 @@ Case Session::caseFromOptions() const {
   return problem;
 }
 
-std::vector<Case> Session::chooseCases() const {
-  if (options.casesFile.empty())
+std::vector<Case> Session::chooseCases() {
+  bool digests = !options.compareDigestsFile.empty();
+  const std::string &file =
+      digests ? options.compareDigestsFile : options.casesFile;
+  if (file.empty())
     return {caseFromOptions()};
   std::vector<Case> chosen;
-  std::vector<Case> all = readCases(options.casesFile, signature);
+  std::vector<Case> all =
+      digests ? readDigests(file, signature, options.inputs, options.seed)
+              : readCases(file, signature);
   for (int index : options.onlyCases)
     if (index < 0 || index >= static_cast<int>(all.size()))
-      throw UsageError("--case " + std::to_string(index) + ": " +
-                       options.casesFile + " has cases 0 to " +
-                       std::to_string(all.size() - 1));
+      throw UsageError("--case " + std::to_string(index) + ": " + file +
+                       " has cases 0 to " + std::to_string(all.size() - 1));
   for (Case &problem : all) {
     bool wanted = options.onlyCases.empty() ||
                   std::find(options.onlyCases.begin(), options.onlyCases.end(),
@@ -124,7 +131,7 @@ std::vector<Case> Session::chooseCases() const {
     chosen.push_back(std::move(problem));
   }
   if (chosen.empty())
-    throw UsageError("no case of " + options.casesFile + " is left");
+    throw UsageError("no case of " + file + " is left");
   return chosen;
 }
 
@@ -240,10 +247,17 @@ void Session::runLoaded(const reference::Problem &problem, CaseResult &result) {
   }
   if (!options.outputDir.empty())
     writeOutputs(outputs);
-  CheckRequest request = requestFor(result.problem);
-  if (request.kind != CheckKind::None)
-    progress("checking");
-  result.checks = checkOutputs(bundle, problem, outputs, result.plan, request);
+  result.digests = digestOutputs(signature, outputs);
+  if (!result.problem.digests.empty()) {
+    result.checks =
+        compareDigests(signature, result.problem, result.digests, outputs);
+  } else {
+    CheckRequest request = requestFor(result.problem);
+    if (request.kind != CheckKind::None)
+      progress("checking");
+    result.checks =
+        checkOutputs(bundle, problem, outputs, result.plan, request);
+  }
   if (options.bench) {
     progress("measuring");
     measure(result);
@@ -307,13 +321,38 @@ nlohmann::json Session::environment() const {
   return result;
 }
 
+/// DIR/TARGET.N.ptx for every module, as --ptx reads them.
+void Session::writePtx(const std::string &directory) const {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    throw Failure(directory + ": cannot be made: " + error.message());
+  size_t written = 0;
+  for (uint32_t t = 0; t < bundle.info().num_targets; ++t) {
+    const auto *modules = flatBundle(bundle).targets()->Get(t)->modules();
+    for (uint32_t m = 0; modules && m < modules->size(); ++m)
+      if (const flatbuffers::String *text = modules->Get(m)->ptx()) {
+        writeWhole(directory + "/" + bundle.target(t).name + "." +
+                       std::to_string(m) + ".ptx",
+                   text->str());
+        ++written;
+      }
+  }
+  if (!written)
+    throw Failure("the bundle has no PTX: compile it without --strip-ptx");
+}
+
 int Session::run() {
   if (options.list) {
     printBundle(bundle);
     return 0;
   }
+  if (!options.writePtxDir.empty()) {
+    writePtx(options.writePtxDir);
+    return 0;
+  }
   std::vector<Case> cases = chooseCases();
-  device = makeDevice(options.device, bundle);
+  device = makeDevice(options.device, bundle, options.ptxDir);
   if (options.bench && !device->canBench())
     throw UsageError("--bench needs a GPU: device " + device->name() +
                      " has no times");
@@ -340,6 +379,9 @@ int Session::run() {
                  copyBytesPerSecond * 1e-12);
   if (!options.jsonFile.empty())
     report.writeJson(results, environment());
+  if (!options.digestsFile.empty())
+    writeDigests(options.digestsFile, signature, options.inputs, options.seed,
+                 results);
   return allPassed ? 0 : 1;
 }
 

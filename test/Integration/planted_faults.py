@@ -1,0 +1,416 @@
+#!/usr/bin/env python3
+# Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plants faults in the PTX of our own kernels; the emulator must find them.
+
+    planted_faults.py --kernel-opt KERNEL_OPT --kernel-run KERNEL_RUN
+        [--sites 3] [--fault NAME ...] [--json FILE]
+
+The graphs are the founding examples with their features cut, on few
+multiprocessors, so that rings wrap and CTAs do several tiles. Each fault is
+applied to one site at a time: an instruction of that kind that is executed
+(where a trap in its place is noticed). A fault is found if a check reports it,
+a value differs from the evaluator's on exact inputs, or the run hangs.
+
+The table says for each fault how many sites were tried, how they were found,
+and which were not. Fails if a kernel without a fault is reported, if a fault
+has no site, or if one that is not in SURVIVORS is missed at every site.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from run_on_emulator import ROOT, cutFeatures  # noqa: E402
+
+# Graph, its values, and few enough multiprocessors.
+GRAPHS = [("ssm_gate_backward", "B=1,S=195", "use_silu_gate=true", 5),
+          ("mlp_gelu_backward", "S=131", "", 12)]
+# In which orders a fault is looked for, until it is found.
+ORDERS = ["order=inorder", "order=adversarial,seed=1", "order=adversarial,seed=2", "order=random,seed=3"]
+STEPS = 100_000_000
+
+# Faults that leave results and order right, with the reason.
+SURVIVORS = {
+    "LBO wrong": "the leading offset of a K-major descriptor with a 128-byte swizzle is not used",
+}
+
+FAULTS = {}
+
+
+def fault(name):
+    """Registers a function (lines, index) -> new lines of the site, or None if
+    the line is no site. It returns (how many lines go, lines instead)."""
+    def register(function):
+        FAULTS[name] = function
+        return function
+    return register
+
+
+def removal(name, pattern):
+    compiled = re.compile(pattern)
+    FAULTS[name] = lambda lines, i: (1, []) if compiled.search(lines[i]) else None
+
+
+def replacement(name, pattern, to):
+    compiled = re.compile(pattern)
+
+    def apply(lines, i):
+        new = compiled.sub(to, lines[i])
+        return (1, [new]) if new != lines[i] else None
+    FAULTS[name] = apply
+
+
+def definition(lines, i, register):
+    """The nearest line above that defines a register."""
+    for j in range(i - 1, max(i - 60, 0), -1):
+        if re.search(rf"^\s*(@\S+ )?[\w.:]+\s+{re.escape(register)}\b,", lines[j]):
+            return j
+    return None
+
+
+def waitAt(lines, i):
+    """The parity register of an mbarrier wait whose block begins at line i."""
+    if lines[i].strip() != "{" or "AGAIN:" not in "".join(lines[i:i + 3]):
+        return None
+    match = re.search(r"mbarrier\.try_wait\.parity\S* p, \[\S+\], (%\w+)", "".join(lines[i:i + 4]))
+    return match and match[1]
+
+
+def blockEnd(lines, i):
+    while lines[i].strip() != "}":
+        i += 1
+    return i
+
+
+def isEmptyWait(lines, i, parity):
+    """A task that fills a stage waits for the phase before: parity ^ 1."""
+    j = definition(lines, i, parity)
+    return j is not None and bool(re.search(r"xor\.b32\s+%\w+, %\w+, 1;", lines[j]))
+
+
+def removedWait(empty):
+    def apply(lines, i):
+        parity = waitAt(lines, i)
+        if not parity or isEmptyWait(lines, i, parity) != empty:
+            return None
+        return blockEnd(lines, i) - i + 1, []
+    return apply
+
+
+FAULTS["wait on a full barrier removed"] = removedWait(False)
+FAULTS["wait on an empty barrier removed"] = removedWait(True)
+
+
+@fault("split partial not waited for")
+def flagWait(lines, i):
+    if lines[i].strip() == "{" and "ld.acquire.gpu.global" in "".join(lines[i:i + 5]):
+        return blockEnd(lines, i) - i + 1, []
+    return None
+
+
+def expectBytes(delta):
+    def apply(lines, i):
+        match = re.search(r"mbarrier\.arrive\.expect_tx\S* %\w+, \[%\w+\], (%\w+);", lines[i])
+        if not match:
+            return None
+        return 1, ["{ .reg .b32 planted;", f"add.s32 planted, {match[1]}, {delta};",
+                   lines[i].replace(match[1] + ";", "planted;"), "}"]
+    return apply
+
+
+FAULTS["expected bytes + 16"] = expectBytes(16)
+FAULTS["expected bytes - 16"] = expectBytes(-16)
+
+
+@fault("phase of a consumer not flipped")
+def consumerPhase(lines, i):
+    match = re.search(r"xor\.b32\s+(%\w+), (%\w+), (%\w+);", lines[i])
+    if not match:
+        return None
+    j = definition(lines, i, match[3])
+    if j is None or not re.search(r"selp\.b32\s+%\w+, 1, 0, %p", lines[j]):
+        return None
+    return 1, [f"mov.b32 {match[1]}, {match[2]};"]
+
+
+@fault("phase of a producer not flipped")
+def producerPhase(lines, i):
+    match = re.search(r"selp\.b32\s+(%\w+), (%\w+), (%\w+), %p", lines[i])
+    if not match:
+        return None
+    j = definition(lines, i, match[2])
+    if j is None or not re.search(rf"xor\.b32\s+%\w+, {re.escape(match[3])}, 1;", lines[j]):
+        return None
+    return 1, [f"mov.b32 {match[1]}, {match[3]};"]
+
+
+ARRIVE = r"mbarrier\.arrive\.shared::cta\.b64 _"
+removal("arrive removed", ARRIVE)
+FAULTS["arrive doubled"] = lambda lines, i: (1, [lines[i]] * 2) if re.search(ARRIVE, lines[i]) else None
+removal("fence.proxy.async removed", r"fence\.proxy\.async")
+removal("wgmma.wait_group removed", r"wgmma\.wait_group")
+replacement("wgmma.wait_group 0 to 1", r"(wgmma\.wait_group\.sync\.aligned) 0", r"\1 1")
+removal("wgmma.fence removed", r"wgmma\.fence")
+removal("wgmma.commit_group removed", r"wgmma\.commit_group")
+removal("bulk wait_group.read removed", r"cp\.async\.bulk\.wait_group\.read")
+removal("bulk commit_group removed", r"cp\.async\.bulk\.commit_group")
+replacement("named barrier: 96 threads instead of 128", r"(bar\.sync\s+%\w+), 128;", r"\1, 96;")
+removal("named barrier removed", r"bar\.sync\s+%\w+, 128;")
+removal("barrier after the set-up removed", r"bar\.sync\s+0;")
+removal("bar.warp.sync removed", r"bar\.warp\.sync")
+replacement("acquire of a flag removed: relaxed", r"ld\.acquire\.gpu", "ld.relaxed.gpu")
+replacement("acquire of a flag removed: weak", r"ld\.acquire\.gpu\.global", "ld.global")
+
+
+@fault("flag published without fence and release")
+def publish(lines, i):
+    if "st.release.gpu.global" not in lines[i]:
+        return None
+    return 1, [lines[i].replace("st.release.gpu", "st.relaxed.gpu")]
+
+
+@fault("flag published before the partial's barrier")
+def publishEarly(lines, i):
+    """The barrier between the stores of a partial and its flag is removed."""
+    if not re.search(r"bar\.sync\s+%\w+, 128;", lines[i]) or "st.release.gpu" not in "".join(lines[i:i + 10]):
+        return None
+    return 1, []
+
+
+def descriptor(change):
+    """64-bit constants that are or-ed into an address: a wgmma descriptor."""
+    def apply(lines, i):
+        match = re.search(r"(or\.b64\s+%\w+, %\w+, )(-?\d{15,});", lines[i])
+        if not match:
+            return None
+        value = change(int(match[2]) & (1 << 64) - 1) & (1 << 64) - 1
+        return 1, [f"{match[1]}{value - (1 << 64) if value >> 63 else value};"]
+    return apply
+
+
+FAULTS["swizzle bits wrong: none instead of 128 B"] = descriptor(lambda d: d & ~(3 << 62))
+FAULTS["swizzle bits wrong: 64 B"] = descriptor(lambda d: d ^ (3 << 62))
+FAULTS["SBO halved"] = descriptor(lambda d: d & ~(0x3fff << 32) | (d >> 32 & 0x3fff) // 2 << 32)
+FAULTS["SBO doubled"] = descriptor(lambda d: d & ~(0x3fff << 32) | (d >> 32 & 0x1fff) * 2 << 32)
+FAULTS["LBO wrong"] = descriptor(lambda d: d ^ (3 << 16))
+replacement("transposed bit of A flipped", r"(wgmma\.mma_async.*, )([01])(, [01];)",
+            lambda m: m[1] + str(1 - int(m[2])) + m[3])
+replacement("transposed bit of B flipped", r"(wgmma\.mma_async.*, [01], )([01])(;)",
+            lambda m: m[1] + str(1 - int(m[2])) + m[3])
+replacement("descriptor's k step doubled", r"(add\.s64 da, %\w+, )([1-9]\d*);",
+            lambda m: f"{m[1]}{2 * int(m[2])};")
+
+
+def shifted(pattern, operand, by):
+    """Adds to one register operand of an instruction through a scratch register."""
+    compiled = re.compile(pattern)
+
+    def apply(lines, i):
+        match = compiled.search(lines[i])
+        if not match:
+            return None
+        register, kind = match[operand], "b64" if match[operand].startswith("%rd") else "b32"
+        begin, end = match.span(operand)
+        return 1, [f"{{ .reg .{kind} planted;", f"add.s{kind[1:]} planted, {register}, {by};",
+                   lines[i][:begin] + "planted" + lines[i][end:], "}"]
+    return apply
+
+
+LOAD = r"^\s*cp\.async\.bulk\.tensor\.\dd\.shared.*\{"
+STORE = r"^\s*cp\.async\.bulk\.tensor\.\dd\.global.*\{"
+FAULTS["TMA load: row off by one"] = shifted(LOAD + r"(?:%\w+, )*?%\w+, (%\w+)(?:, %\w+)?\}", 1, 1)
+FAULTS["TMA store: row off by one"] = shifted(STORE + r"%\w+, (%\w+)\}", 1, 1)
+FAULTS["TMA store: column off by one"] = shifted(STORE + r"(%\w+), %\w+\}", 1, 1)
+FAULTS["TMA load: 128 bytes too far in shared memory"] = shifted(
+    r"^\s*cp\.async\.bulk\.tensor\.\dd\.shared\S* \[(%rd\w+)\]", 1, 128)
+FAULTS["TMA store: from 128 bytes too far"] = shifted(STORE + r"[^}]*\}\], \[(%rd\w+)\]", 1, 128)
+FAULTS["shared store: address off by 4"] = shifted(r"^\s*st\.shared\.b32\s+\[(%rd?\w+)", 1, 4)
+FAULTS["partial's store: address off by 16"] = shifted(r"^\s*st\.global\.cg\.v4\.f32 \[(%rd\w+)", 1, 16)
+FAULTS["partial's load: address off by 16"] = shifted(r"^\s*ld\.global\.cg\.v4\.f32 \{[^}]*\}, \[(%rd\w+)", 1, 16)
+replacement("sum: wrong lanes added", r"(shfl\.sync\.bfly\.b32\s+%\w+, %\w+, )8,", r"\g<1>4,")
+
+
+def ringLength(delta):
+    def apply(lines, i):
+        match = re.search(r"(setp\.eq\.b32\s+%p\d+, (%\w+), )(\d+);", lines[i])
+        if not match or not 3 <= int(match[3]) <= 12:
+            return None
+        j = definition(lines, i, match[2])
+        if j is None or not re.search(r"add\.s32\s+%\w+, %\w+, 1;", lines[j]) or "selp.b32" not in lines[i + 1]:
+            return None
+        return 1, [f"{match[1]}{int(match[3]) + delta};"]
+    return apply
+
+
+FAULTS["ring a stage shorter, in one task"] = ringLength(-1)
+FAULTS["ring a stage longer, in one task"] = ringLength(1)
+
+
+@fault("mbarrier's arrivals one too many")
+def initCount(lines, i):
+    match = re.search(r"mbarrier\.init\S*\s+\[%\w+\], (%\w+);", lines[i])
+    if not match:
+        return None
+    return 1, ["{ .reg .b32 planted;", f"add.s32 planted, {match[1]}, 1;",
+               lines[i].replace(match[1] + ";", "planted;"), "}"]
+
+
+removal("mbarrier not initialised", r"mbarrier\.init")
+
+
+class Run:
+    """One run's outcome: silent, or what was found."""
+
+    def __init__(self, kernelRun, bundle, graph, ptx, settings):
+        name, dims, params, smCount = graph
+        command = [kernelRun, bundle, "--device=emulator", "--inputs=exact", "--dims", dims] + (["--set", params] if params else []) + (["--ptx", ptx] if ptx else [])
+        try:
+            result = subprocess.run(command, text=True, capture_output=True, timeout=120, env={
+                **os.environ, "BACKFUSE_EMULATOR": f"{settings},threads=1,sms={smCount},steps={STEPS}"})
+            self.good, self.text = result.returncode == 0, result.stdout + result.stderr
+            if result.returncode < 0:
+                self.text = f"kernel-run died of signal {-result.returncode}"
+        except subprocess.TimeoutExpired:
+            self.good, self.text = False, "no end after 120 s"
+
+    def finding(self):
+        """A short name of what was found."""
+        if self.good:
+            return "silent"
+        for line in self.text.splitlines():
+            if "matches, needed" in line:
+                return "wrong value"
+            line = line.strip()
+            if re.match(r"(kernel|output|module) ", line) or "died of signal" in line or "no end" in line:
+                return self.shorten(line)
+        return self.shorten(self.text.strip().splitlines()[-1] if self.text.strip() else "?")
+
+    @staticmethod
+    def shorten(line):
+        line = re.sub(r"^kernel \S+?: ", "", line)
+        return line[:200]
+
+
+class Hunt:
+    def __init__(self, options, directory):
+        self.options, self.directory, self.rows, self.bad = options, directory, collections.OrderedDict(), []
+
+    def prepare(self, graph):
+        """The bundle of the cut graph and its PTX, by file name."""
+        name = graph[0]
+        source = os.path.join(self.directory, name + ".mlir")
+        bundle = os.path.join(self.directory, name + ".bfb")
+        with open(os.path.join(ROOT, "examples", name + ".mlir")) as file:
+            text = cutFeatures(file.read())
+        with open(source, "w") as file:
+            file.write(text)
+        subprocess.run([self.options.kernel_opt, source, "--emit=bundle", "--target=sm_90a", "-o", bundle], check=True)
+        ptx = os.path.join(self.directory, name + ".ptx")
+        subprocess.run([self.options.kernel_run, bundle, "--write-ptx", ptx], check=True)
+        return bundle, {file: open(os.path.join(ptx, file)).read().splitlines() for file in sorted(os.listdir(ptx))}
+
+    def mutant(self, graph, bundle, file, lines, settings):
+        with tempfile.TemporaryDirectory(dir=self.directory) as directory:
+            with open(os.path.join(directory, file), "w") as out:
+                out.write("\n".join(lines) + "\n")
+            return Run(self.options.kernel_run, bundle, graph, directory, settings)
+
+    def isExecuted(self, graph, bundle, file, lines, i):
+        """Whether a trap before line i is noticed."""
+        return not self.mutant(graph, bundle, file, lines[:i] + ["trap;"] + lines[i:], ORDERS[0]).good
+
+    def tryFault(self, graph, bundle, modules, name):
+        """(executed sites tried, findings by order, missed sites)"""
+        found, missed, tried = [], [], 0
+        sites = [(f, i) for f, lines in modules.items() for i in range(len(lines)) if FAULTS[name](lines, i)]
+        # Spread over the text.
+        step = max(1, len(sites) // max(1, 2 * self.options.sites))
+        for file, i in sites[::step]:
+            if tried == self.options.sites:
+                break
+            lines = modules[file]
+            if not self.isExecuted(graph, bundle, file, lines, i):
+                continue
+            tried += 1
+            count, instead = FAULTS[name](lines, i)
+            for order in ORDERS:
+                run = self.mutant(graph, bundle, file, lines[:i] + instead + lines[i + count:], order)
+                if not run.good:
+                    found.append((f"{graph[0]} {file}:{i + 1}", order, run.finding()))
+                    if self.options.verbose:
+                        print(f"{name}: {found[-1]}", flush=True)
+                    break
+            else:
+                missed.append(f"{graph[0]} {file}:{i + 1}: {lines[i].strip()[:100]}")
+                if self.options.verbose:
+                    print(f"{name}: missed at {missed[-1]}", flush=True)
+        return tried, found, missed
+
+    def run(self):
+        names = self.options.fault or list(FAULTS)
+        jobs = {}
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for graph in GRAPHS:
+                bundle, modules = self.prepare(graph)
+                for order in ORDERS:
+                    run = Run(self.options.kernel_run, bundle, graph, None, order)
+                    print(f"{'ok  ' if run.good else 'FAIL'} {graph[0]} without a fault, {order}: {run.finding()}")
+                    if not run.good:
+                        self.bad.append(f"{graph[0]} without a fault is reported")
+                executed = {f: l for f, l in modules.items() if self.isExecuted(
+                    graph, bundle, f, l, next(i for i, line in enumerate(l) if "%tid.x" in line))}
+                for name in names:
+                    jobs[pool.submit(self.tryFault, graph, bundle, executed, name)] = name
+            for job in jobs:
+                tried, found, missed = job.result()
+                row = self.rows.setdefault(jobs[job], {"tried": 0, "found": [], "missed": []})
+                row["tried"] += tried
+                row["found"] += found
+                row["missed"] += missed
+        self.printTable(names)
+
+    def printTable(self, names):
+        for name in names:
+            row = self.rows[name]
+            good = row["tried"] > 0 and (bool(row["found"]) or name in SURVIVORS)
+            if not good:
+                self.bad.append(name)
+            print(f"{'ok  ' if good else 'FAIL'} {name}: {len(row['found'])} of {row['tried']} found")
+            for finding, count in collections.Counter(
+                    (order, text) for _, order, text in row["found"]).most_common():
+                print(f"       {count} x {finding[0]}: {finding[1]}")
+            for site in row["missed"]:
+                print(f"       missed: {site}" + (f" ({SURVIVORS[name]})" if name in SURVIVORS else ""))
+        if self.options.json:
+            with open(self.options.json, "w") as out:
+                json.dump(self.rows, out, indent=1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernel-opt", required=True)
+    parser.add_argument("--kernel-run", required=True)
+    parser.add_argument("--sites", type=int, default=3, help="of a fault in each graph")
+    parser.add_argument("--fault", action="append", choices=list(FAULTS), help="only this one (repeatable)")
+    parser.add_argument("--verbose", action="store_true", help="print each site as it is tried")
+    parser.add_argument("--json", metavar="FILE")
+    options = parser.parse_args()
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as directory:
+        hunt = Hunt(options, directory)
+        hunt.run()
+    print(f"{len(FAULTS)} kinds of faults, {time.monotonic() - start:.0f} s")
+    count = len(options.fault or FAULTS)
+    print(f"{count - len(hunt.bad)} passed, {len(hunt.bad)} failed")
+    sys.exit(1 if hunt.bad else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles graphs and executes their kernels on the emulator, all checks on.
+
+    run_on_emulator.py --kernel-opt KERNEL_OPT --kernel-run KERNEL_RUN [--long]
+
+- every example with its features cut, at 1 and 131 tokens, every parameter
+- the two founding graphs full-size, and some of their digests (--long: all)
+- random epilogues of bench/random_epilogues.py: 3 (--long: 20)
+- eight adversarial seeds on the cut founding graphs: the same bytes each time
+
+Inputs are exact: every bit is compared. Graphs with elementary functions are
+compared within the numerics contract's bound, as their points are not exact.
+Prints "N passed, M failed".
+"""
+import argparse
+import concurrent.futures
+import glob
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DIGESTS = os.path.join(ROOT, "test", "Integration", "digests")
+# What extents are cut to, in ascending order: no multiples of a tile's 64.
+CUT_EXTENTS = [264, 520, 776, 1032]
+TOKENS = [1, 131]
+SEEDS = range(8)
+# The cases of the digests that run without --long.
+SHORT_CASES = {"ssm_gate_backward": [1, 6, 14, 15], "mlp_gelu_backward": [2]}
+FULL_SIZE = {"ssm_gate_backward": ("B=1,S=131", "use_silu_gate=true", []),
+             "mlp_gelu_backward": ("S=64", "", ["--matmul-precision=fp16"])}
+
+
+def cutFeatures(text):
+    """The graph with its fixed extents of 256 and more replaced by small ones."""
+    extents = sorted({int(e) for t in re.findall(r"tensor<([^>,]*)", text)
+                      for e in re.findall(r"\d+(?=x)", t) if int(e) >= 256})
+    if len(extents) > len(CUT_EXTENTS):
+        raise SystemExit(f"more extents than cuts: {extents}")
+    cut = dict(zip(extents, CUT_EXTENTS))
+    return re.sub(r"tensor<[^>,]*", lambda t: re.sub(
+        r"\d+(?=x)", lambda e: str(cut.get(int(e[0]), int(e[0]))), t[0]), text)
+
+
+class Tests:
+    def __init__(self, options, directory):
+        self.options, self.directory = options, directory
+        self.passed, self.failed = 0, 0
+
+    def report(self, name, good, seconds, output=""):
+        self.passed += good
+        self.failed += not good
+        print(f"{'ok  ' if good else 'FAIL'} {seconds:6.1f} s  {name}", flush=True)
+        if not good:
+            print("    " + output.strip().replace("\n", "\n    ")[-3000:], flush=True)
+        return good
+
+    def execute(self, name, command, environment=None):
+        start = time.monotonic()
+        try:
+            result = subprocess.run(command, text=True, capture_output=True, timeout=600,
+                                    env={**os.environ, **(environment or {})})
+            good, output = result.returncode == 0, result.stdout + result.stderr
+        except (OSError, subprocess.TimeoutExpired) as error:
+            good, output = False, str(error)
+        return self.report(name, good, time.monotonic() - start, output)
+
+    def compile(self, source, name, flags=()):
+        """The bundle, or None."""
+        bundle = os.path.join(self.directory, name + ".bfb")
+        good = self.execute(f"compile {name}", [self.options.kernel_opt, source, "--emit=bundle", "--target=sm_90a",
+                                                *flags, "-o", bundle])
+        return bundle if good else None
+
+    def emulate(self, name, bundle, arguments, settings=""):
+        return self.execute(name, [self.options.kernel_run, bundle, "--device=emulator", *arguments],
+                            {"BACKFUSE_EMULATOR": settings} if settings else None)
+
+    # ---------------------------------------------------------------- tests
+
+    def signature(self, source):
+        """The dimensions and bool parameters that the graph's text declares."""
+        with open(source) as file:
+            text = file.read()
+        dims = sorted({d.strip() for t in re.findall(r"#mlp\.dims<([^>]*)>", text)
+                       for d in t.split(",")} - {"_"})
+        return dims, re.findall(r'%\w+: i1 "(\w+)"', text)
+
+    def cutExample(self, source, name):
+        cut = os.path.join(self.directory, name + ".cut.mlir")
+        with open(source) as file:
+            text = cutFeatures(file.read())
+        with open(cut, "w") as file:
+            file.write(text)
+        bundle = self.compile(cut, name + ".cut")
+        if not bundle:
+            return
+        dims, params = self.signature(cut)
+        for tokens in TOKENS:
+            for values in itertools.product(["true", "false"], repeat=len(params)):
+                # All tokens along the last dimension.
+                sizes = ",".join(f"{d}={tokens if d == dims[-1] else 1}" for d in dims)
+                setting = ",".join(f"{p}={v}" for p, v in zip(params, values))
+                self.emulate(f"{name} cut, {sizes} {setting}", bundle,
+                             ["--inputs=exact", "--dims", sizes] + (["--set", setting] if setting else []))
+        self.adversarial(name, bundle, dims, params)
+
+    def adversarial(self, name, bundle, dims, params):
+        """Eight seeds give the bytes that the evaluator gave."""
+        digests = os.path.join(self.directory, name + ".digests.json")
+        sizes = ",".join(f"{d}={131 if d == dims[-1] else 1}" for d in dims)
+        setting = ",".join(f"{p}=true" for p in params)
+        if not self.execute(f"{name} cut, digests", [
+                self.options.kernel_run, bundle, "--device=reference", "--inputs=exact", "--dims", sizes,
+                "--digests", digests] + (["--set", setting] if setting else [])):
+            return
+        for seed in SEEDS:
+            self.emulate(f"{name} cut, adversarial seed {seed}", bundle, ["--compare-digests", digests],
+                         f"order=adversarial,seed={seed}")
+
+    def founding(self, name):
+        source = os.path.join(ROOT, "examples", name + ".mlir")
+        dims, setting, flags = FULL_SIZE[name]
+        bundle = self.compile(source, name, flags)
+        if not bundle:
+            return
+        self.emulate(f"{name}, {dims}", bundle,
+                     ["--inputs=exact", "--dims", dims] + (["--set", setting] if setting else []))
+        digests = os.path.join(DIGESTS, name + ".json")
+        cases = [] if self.options.long else [f"--case={c}" for c in SHORT_CASES[name]]
+        self.emulate(f"{name}, digests", bundle, ["--compare-digests", digests, *cases])
+        if self.options.long and flags:  # as the graph itself declares its products
+            declared = self.compile(source, name + ".declared")
+            if declared:
+                self.emulate(f"{name} as declared, digests", declared, ["--compare-digests", digests])
+
+    def randomEpilogue(self, graph):
+        source = os.path.join(self.directory, graph["file"])
+        bundle = self.compile(source, graph["name"])
+        if not bundle:
+            return
+        # An elementary function rounds, also on exact inputs.
+        kind = ["--inputs=random", "--check=declared"] if graph["functions"] else ["--inputs=exact"]
+        self.emulate(f"{graph['name']} {' '.join(graph['functions'])}", bundle,
+                     ["--cases", re.sub(r"\.mlir$", ".json", source), *kind])
+
+    def run(self):
+        count = 20 if self.options.long else 3
+        subprocess.run([sys.executable, os.path.join(ROOT, "bench", "random_epilogues.py"), "--count", str(count),
+                        "--seed", "1", "--output-dir", self.directory], check=True)
+        with open(os.path.join(self.directory, "manifest.json")) as file:
+            manifest = json.load(file)
+        jobs = [(self.founding, (name,)) for name in FULL_SIZE]
+        for source in sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir"))):
+            jobs.append((self.cutExample, (source, os.path.basename(source)[:-5])))
+        jobs += [(self.randomEpilogue, (graph,)) for graph in manifest["graphs"]]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for job in [pool.submit(function, *arguments) for function, arguments in jobs]:
+                job.result()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernel-opt", required=True)
+    parser.add_argument("--kernel-run", required=True)
+    parser.add_argument("--long", action="store_true")
+    options = parser.parse_args()
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as directory:
+        tests = Tests(options, directory)
+        tests.run()
+    print(f"{time.monotonic() - start:.0f} s")
+    print(f"{tests.passed} passed, {tests.failed} failed")
+    sys.exit(0 if tests.failed == 0 and tests.passed else 1)
+
+
+if __name__ == "__main__":
+    main()
