@@ -45,6 +45,27 @@ finish() {
   exit
 }
 
+# Compiles graphs and executes their kernels, every bit compared.
+run_on_emulator() {
+  local options=()
+  [ $long = true ] && options+=(--long)
+  PATH="$(dirname "$BACKFUSE_PTXAS"):$PATH" "$BACKFUSE_PYTHON" test/Integration/run_on_emulator.py --kernel-opt "$build/bin/kernel-opt" --kernel-run "$build/bin/kernel-run" \
+    "${options[@]}" | tee "$build/emulator.log"
+}
+
+# count_line FILE: adds the last line "N passed, M failed" of a log to the totals;
+# one that is not there is one failure.
+count_line() {
+  local numbers
+  numbers=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$1" | tail -n 1)
+  if [ -z "$numbers" ]; then
+    failed=$((failed + 1))
+    return
+  fi
+  passed=$((passed + ${numbers% *}))
+  failed=$((failed + ${numbers#* }))
+}
+
 # count FILE: adds the tests of a JUnit file to the totals; one that is not there
 # is one failure.
 count() {
@@ -171,6 +192,8 @@ fi
 if phase "build the compiler" run_ninja; then
   phase "test the compiler" run_lit
   count "$build/lit.xml"
+  phase "execute kernels on the emulator" run_on_emulator
+  count_line "$build/emulator.log"
 else
   failed=$((failed + 1))
 fi

@@ -119,6 +119,8 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
   fencesReads = true;
   KernelShape shape;
   shape.threads = layout.threads();
+  if (layout.hasSum)
+    shape.maxRegisters = launchRegisters;
   createFunction(shape);
   emitLaunchDependents();
   if (layout.isConversion) {
@@ -142,24 +144,37 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
     ifThen(eq(lane, c(0)), [&] { emitted = emit(); });
     return emitted;
   };
-  role(loadWarp, [&] {
-    return oneThread([&] { return emitLoadRole(layout.operandPool); });
-  });
-  role(multiplyWarp, [&] { return emitMultiplyRole(); });
-  if (layout.drainPool)
-    role(loadDrainWarp, [&] {
-      return oneThread([&] { return emitLoadRole(layout.drainPool); });
+  // With sum warps a thread starts with 168 registers: warpgroups without the
+  // elements of an epilogue give some to the one that has them.
+  auto setRegisters = [&](int64_t count, bool increase) {
+    if (layout.hasSum)
+      m.setMaxRegisters(count, increase);
+  };
+  ifThen(ult(warp, c(firstDrainWarp)), [&] {
+    setRegisters(loadRegisters, /*increase=*/false);
+    role(loadWarp, [&] {
+      return oneThread([&] { return emitLoadRole(layout.operandPool); });
     });
-  Value drains = eq(shr(warp, 2), c(firstDrainWarp / 4));
-  ifThen(drains, [&] {
+    role(multiplyWarp, [&] { return emitMultiplyRole(); });
+    if (layout.drainPool)
+      role(loadDrainWarp, [&] {
+        return oneThread([&] { return emitLoadRole(layout.drainPool); });
+      });
+  });
+  ifThen(eq(shr(warp, 2), c(firstDrainWarp / 4)), [&] {
+    setRegisters(drainRegisters, /*increase=*/true);
     if (failed(emitDrainRole()))
       result = failure();
   });
   if (tile::TaskOp sum = findTask(kernel, tile::TaskKind::Sum))
     ifThen(uge(warp, c(blackwell::firstSumWarp)), [&] {
-      createRoleState();
-      if (failed(emitSumTask(sum)))
-        result = failure();
+      setRegisters(sumRegisters, /*increase=*/false);
+      ifThen(ult(warp, c(blackwell::firstSumWarp + blackwell::numSumWarps)),
+             [&] {
+               createRoleState();
+               if (failed(emitSumTask(sum)))
+                 result = failure();
+             });
     });
   b.setLoc(kernel.getLoc());
   emitEpilogue();

@@ -8,7 +8,8 @@
 //   2    copies operands of drains into theirs
 //   3    allocates tensor memory and gives it back
 //   4-7  drain: warp 4 + q has the rows 32q to 32q + 31 of a tile
-//   8-9  sum, where the kernel has the task
+//   8-9  sum, where the kernel has the task; two more warps then only give
+//        registers to the drain
 // Each role walks the units on its own: while a tile is drained, products go on
 // into the other accumulators and copies ahead of both.
 //===----------------------------------------------------------------------===//
@@ -24,6 +25,10 @@ constexpr int64_t tileRows = 128;
 constexpr int64_t loadWarp = 0, multiplyWarp = 1, loadDrainWarp = 2,
                   tensorMemoryWarp = 3, firstDrainWarp = 4, numDrainWarps = 4,
                   firstSumWarp = 8, numSumWarps = 2;
+/// Registers of a thread where the kernel has three warpgroups: at launch, and
+/// of each warpgroup's roles (their sum is at most three times the first).
+constexpr int64_t launchRegisters = 168, loadRegisters = 96,
+                  drainRegisters = 240, sumRegisters = 128;
 /// Rows that a drain warp may read of tensor memory.
 constexpr int64_t warpRows = 32;
 constexpr int64_t entryCols = tile::DrainOp::entryCols;
@@ -47,7 +52,8 @@ struct KernelLayout : TaskLayout {
   int64_t threads() const {
     if (isConversion)
       return convertThreads;
-    return 32 * (firstSumWarp + (hasSum ? numSumWarps : 0));
+    // Registers change hands by whole warpgroups.
+    return 32 * (firstSumWarp + (hasSum ? 4 : 0));
   }
 };
 

@@ -6,7 +6,7 @@
 // CHECK: llvm.mlir.global external @smem() {addr_space = 3 : i32, alignment = 1024 : i64}
 // CHECK-LABEL: llvm.func @scale(
 // CHECK-SAME: nvvm.grid_constant
-// CHECK-SAME: nvvm.reqntid = array<i32: 320, 1, 1>
+// CHECK-SAME: nvvm.reqntid = array<i32: 384, 1, 1>
 // CHECK-SAME: tile.roles = ["0 load", "1 multiply", "2 load for drain", "3 tensor memory", "4-7 drain", "8-9 sum"]
 
 // Barriers of operand slots: filled by one arrival, emptied by a commit.

@@ -7,7 +7,7 @@
 
 // Two products: one K-major by N-major, one M-major by N-major, bf16, f32 sums.
 // RUN: cat %t/079/*use_silu_gate_true__n128*.ptx | FileCheck %s
-// CHECK: .reqntid 320, 1, 1
+// CHECK: .reqntid 384, 1, 1
 // CHECK: tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32
 // CHECK: tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned
 // CHECK-COUNT-8: tcgen05.mma.cta_group::1.kind::f16
@@ -26,4 +26,4 @@
 // RUN: kernel-opt %examples/ssm_gate_backward.mlir --emit=plan --target=sm_90a,sm_100f | FileCheck %s --check-prefix=PLAN
 // PLAN: target sm_90a
 // PLAN: target sm_100f
-// PLAN: launch ssm_gate_backward__{{.*}}: 320 threads
+// PLAN: launch ssm_gate_backward__{{.*}}: 384 threads
