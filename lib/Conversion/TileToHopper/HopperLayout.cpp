@@ -37,6 +37,8 @@ static LogicalResult checkSteps(tile::MultiplyOp multiply) {
 FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
   const arch::Target &target = *arch::lookupTarget(targetName);
   KernelLayout layout;
+  if (failed(layout.collect(kernel)))
+    return failure();
   int64_t numSums = 0;
   WalkResult result = kernel.walk([&](Operation *op) {
     if (auto space = dyn_cast<tile::SpaceOp>(op)) {
@@ -81,7 +83,7 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
     }
     return WalkResult::advance();
   });
-  if (result.wasInterrupted() || failed(layout.collect(kernel)))
+  if (result.wasInterrupted())
     return failure();
   kernel.walk([&](tile::DrainOp drain) {
     for (Value store : drain.getStores())
