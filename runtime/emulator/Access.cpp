@@ -46,21 +46,10 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
   unsigned bytes = byteSize(inst.type), count = inst.count;
   unsigned total = bytes * count;
   bool isSigned = inst.flags & inst::signExtend;
-  // Flags in memory: a store releases, a load acquires.
-  bool isSync = inst.flags & (inst::volatileAccess | inst::relaxed |
-                              inst::acquire | inst::release);
-  auto together = [&](std::vector<uint32_t> &lists) {
-    for (uint32_t rest = mask; rest; rest &= rest - 1)
-      lists[lowest(rest)] |= mask;
-  };
-  if (checks && inst.space == Space::Shared)
-    together(warp.unsynced);
-  if (checks && inst.space == Space::Global && !isLoad) {
-    if ((inst.flags & inst::release) &&
-        !checkGlobalRelease(warp, inst, lowest(mask), mask))
-      return false;
-    together(warp.unsyncedGlobal);
-  }
+  // Flags in memory: strong accesses.
+  const Scope strength = checks ? strengthOf(inst) : Scope::None;
+  Observed observed;
+  std::vector<MessageRef> messages;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
     uint64_t address = addressOf(warp, refs[0], lane, inst.imm);
@@ -91,7 +80,8 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
     uint8_t *data = nullptr;
     Allocation *allocation = nullptr;
     Cta *owner = nullptr;
-    bool acquires = false;
+    SyncWords *words = nullptr;
+    std::unique_lock<std::mutex> lock;
     switch (space) {
     case Space::Shared:
       data = sharedBytes(warp, inst, static_cast<int>(lane), address, total,
@@ -101,13 +91,13 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
       if (checks) {
         auto offset =
             static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
-        if (isSync)
-          shareThrough(warp, static_cast<uint32_t>(address), !isLoad, isLoad);
         if (isLoad ? !checkSharedRead(warp, inst, static_cast<int>(lane),
-                                      *owner, offset, total, isSync)
+                                      *owner, offset, total, strength)
                    : !checkSharedWrite(warp, inst, static_cast<int>(lane),
-                                       *owner, offset, total, isSync))
+                                       *owner, offset, total, strength))
           return false;
+        words = &warp.cta->cluster->syncWords;
+        address = static_cast<uint32_t>(address);
       }
       (isLoad ? counts.sharedBytesLoaded : counts.sharedBytesStored) += total;
       break;
@@ -144,17 +134,27 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
       }
       (isLoad ? counts.globalBytesLoaded : counts.globalBytesStored) += total;
       if (checks) {
-        if (isSync && !isLoad)
-          releaseGlobal(warp, address);
-        acquires = isSync && isLoad;
-        if (isLoad
-                ? !checkGlobalRead(warp, inst, static_cast<int>(lane),
-                                   *allocation, address, total, isSync, isSync)
-                : !checkGlobalWrite(warp, inst, static_cast<int>(lane),
-                                    *allocation, address, total, isSync))
+        if (isLoad ? !checkGlobalRead(warp, inst, static_cast<int>(lane),
+                                      *allocation, address, total, strength,
+                                      strength != Scope::None)
+                   : !checkGlobalWrite(warp, inst, static_cast<int>(lane),
+                                       *allocation, address, total, strength))
           return false;
+        words = &launch.syncWords;
       }
       break;
+    }
+    if (strength != Scope::None && words) {
+      // The value and what comes with it are one step.
+      lock = words->lock(address);
+      if (isLoad) {
+        observe(warp, lane, *words, address, total, strength,
+                inst.flags & inst::acquire, observed);
+      } else {
+        takeMessages(warp, lane, strength, inst.flags & inst::release,
+                     messages);
+        words->write(address, total, messages, false);
+      }
     }
     if (isLoad)
       for (unsigned i = 0; i < count; ++i)
@@ -163,9 +163,11 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
     else
       for (unsigned i = 0; i < count; ++i)
         storeWord(data + i * bytes, bytes, value(warp, refs[1 + i], lane));
-    if (acquires)
-      acquireGlobal(warp, address);
   }
+  if (!observed.empty())
+    acquireObserved(warp, observed);
+  if (checks && (inst.flags & inst::release))
+    ++warp.clock;
   if (!isLoad && inst.space != Space::Local)
     progress(warp);
   return true;
@@ -286,6 +288,9 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
            total = bytes * count;
   auto op = static_cast<AtomicOp>(inst.sub);
   const Ref *results = refs + 1 + count + (op == AtomicOp::Cas);
+  const Scope strength = scopeOf(inst);
+  Observed observed;
+  std::vector<MessageRef> messages;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
     uint64_t address = addressOf(warp, refs[0], lane, inst.imm);
@@ -312,12 +317,11 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
       if (checks) {
         auto offset =
             static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
-        shareThrough(warp, static_cast<uint32_t>(address), true, true);
         if ((op != AtomicOp::Exch &&
              !checkSharedRead(warp, inst, static_cast<int>(lane), *owner,
-                              offset, total, true)) ||
+                              offset, total, strength)) ||
             !checkSharedWrite(warp, inst, static_cast<int>(lane), *owner,
-                              offset, total, true))
+                              offset, total, strength))
           return false;
       }
     } else {
@@ -332,14 +336,27 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
       }
       counts.globalBytesStored += total;
       if (checks) {
-        releaseGlobal(warp, address);
         if ((op != AtomicOp::Exch &&
              !checkGlobalRead(warp, inst, static_cast<int>(lane), *allocation,
-                              address, total, true, op == AtomicOp::Cas)) ||
+                              address, total, strength,
+                              op == AtomicOp::Cas)) ||
             !checkGlobalWrite(warp, inst, static_cast<int>(lane), *allocation,
-                              address, total, true))
+                              address, total, strength))
           return false;
       }
+    }
+    std::unique_lock<std::mutex> lock;
+    if (checks) {
+      SyncWords &words =
+          isShared ? warp.cta->cluster->syncWords : launch.syncWords;
+      uint64_t at = isShared ? static_cast<uint32_t>(address) : address;
+      lock = words.lock(at);
+      // A reduction returns nothing that could acquire.
+      if (inst.op == Op::Atomic)
+        observe(warp, lane, words, at, total, strength,
+                inst.flags & inst::acquire, observed);
+      takeMessages(warp, lane, strength, inst.flags & inst::release, messages);
+      words.write(at, total, messages, true);
     }
     bool changed = false;
     for (unsigned i = 0; i < count; ++i) {
@@ -358,11 +375,13 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
       if (inst.op == Op::Atomic)
         setValue(warp, results[i], lane, old);
     }
-    if (checks && !isShared)
-      acquireGlobal(warp, address);
     if (changed)
       progress(warp);
   }
+  if (!observed.empty())
+    acquireObserved(warp, observed);
+  if (checks && (inst.flags & inst::release))
+    ++warp.clock;
   return true;
 }
 
@@ -395,9 +414,10 @@ bool Executor::execMatrix(Warp &warp, const Inst &inst, uint32_t) {
           static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
       auto laneIndex = static_cast<int>(lane);
       if (checks && (isLoad ? !checkSharedRead(warp, inst, laneIndex, *warp.cta,
-                                               offset, 16, false)
+                                               offset, 16, Scope::None)
                             : !checkSharedWrite(warp, inst, laneIndex,
-                                                *warp.cta, offset, 16, false)))
+                                                *warp.cta, offset, 16,
+                                                Scope::None)))
         return false;
     }
     uint32_t values[32];

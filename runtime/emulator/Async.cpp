@@ -357,7 +357,7 @@ bool Executor::issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask) {
       // Overwritten as by a store, and in flight until it completes.
       auto offset = static_cast<uint32_t>(to & offsetMask);
       if (!checkSharedWrite(warp, inst, laneIndex, *warp.cta, offset,
-                            inst.count, false))
+                            inst.count, Scope::None))
         return false;
       for (uint32_t w = offset / 4; w < (offset + inst.count) / 4; ++w)
         warp.cta->shadow->words[w] |= shadow::inFlight;
@@ -530,7 +530,7 @@ bool Executor::tensorLoad(Copy &copy) {
       }
       if (checks &&
           !checkGlobalRead(*copy.warp, *copy.inst, static_cast<int>(copy.lane),
-                           *allocation, from, bytes, false))
+                           *allocation, from, bytes, Scope::None))
         return false;
       copyFromShared(row + first * elementBytes, data, bytes);
       convertElements(row + first * elementBytes, static_cast<uint32_t>(bytes),
@@ -631,11 +631,13 @@ bool Executor::tensorWrite(Copy &copy) {
                    " of its box, whose shared memory nobody has written");
           return false;
         }
+      // Reductions are relaxed, with the scope of the device.
       bool isReduce = copy.kind == CopyKind::TensorReduce;
+      Scope strength = isReduce ? Scope::Gpu : Scope::None;
       if ((isReduce && !checkGlobalRead(*copy.warp, *copy.inst, lane,
-                                        *allocation, to, bytes, true)) ||
+                                        *allocation, to, bytes, strength)) ||
           !checkGlobalWrite(*copy.warp, *copy.inst, lane, *allocation, to,
-                            bytes, isReduce))
+                            bytes, strength))
         return false;
     }
     const uint8_t *from = copy.data.data() + offset + first * elementBytes;
@@ -662,7 +664,7 @@ bool Executor::stepCopy(Copy &copy) {
         launch.memory->at(copy.global, copy.bytes, &allocation);
     if (checks && copy.bytes && data &&
         !checkGlobalRead(*copy.warp, *copy.inst, lane, *allocation, copy.global,
-                         copy.bytes, false))
+                         copy.bytes, Scope::None))
       return true;
     for (uint32_t rest = destinations(copy); data && rest; rest &= rest - 1)
       copyFromShared(cluster.ctas[lowest(rest)]->smem.data() +
@@ -702,12 +704,13 @@ bool Executor::stepCopy(Copy &copy) {
     Allocation *allocation = nullptr;
     if (uint8_t *to = launch.memory->at(copy.global, copy.bytes, &allocation)) {
       bool isReduce = copy.kind == CopyKind::BulkReduce;
+      Scope strength = isReduce ? Scope::Gpu : Scope::None;
       if (checks && copy.bytes &&
           ((isReduce &&
             !checkGlobalRead(*copy.warp, *copy.inst, lane, *allocation,
-                             copy.global, copy.bytes, true)) ||
+                             copy.global, copy.bytes, strength)) ||
            !checkGlobalWrite(*copy.warp, *copy.inst, lane, *allocation,
-                             copy.global, copy.bytes, isReduce)))
+                             copy.global, copy.bytes, strength)))
         return true;
       if (copy.kind == CopyKind::BulkReduce)
         reduceInto(copy.reduce, copy.type, to, copy.data.data(), copy.bytes);
@@ -728,7 +731,7 @@ bool Executor::stepCopy(Copy &copy) {
           if (checks &&
               !checkGlobalRead(*copy.warp, *copy.inst, static_cast<int>(l),
                                *allocation, copy.laneGlobal[l],
-                               copy.laneBytes[l], false))
+                               copy.laneBytes[l], Scope::None))
             return true;
           copyFromShared(to, from, copy.laneBytes[l]);
         }

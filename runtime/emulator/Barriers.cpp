@@ -25,8 +25,8 @@ void Executor::barrierMayComplete(Cta &cta, unsigned id) {
     for (Fragment &fragment : warp->fragments)
       if (fragment.wait == Wait::NamedBarrier && fragment.key == id) {
         if (checks) {
-          acquireFrom(*warp, barrier.clocks, false);
-          cta.lastUse[id].emplace_back(warp->clusterIndex, ++warp->clock());
+          acquireFrom(*warp, fragment.mask, barrier.clocks);
+          cta.lastUse[id].emplace_back(warp->clusterIndex, ++warp->clock);
         }
         if (barrier.isReduce) {
           // The fragment stands behind its instruction.
@@ -82,7 +82,7 @@ bool Executor::execBarrier(Warp &warp, Fragment &fragment, const Inst &inst,
   if (checks) {
     if (!checkNamedBarrier(warp, inst, static_cast<unsigned>(id)))
       return false;
-    releaseTo(warp, barrier.clocks, false);
+    releaseTo(warp, mask, barrier.clocks);
   }
   barrier.expected = expected;
   bool isWhole =
@@ -119,6 +119,12 @@ void Executor::clusterBarrierMayComplete(Cluster &cluster) {
   cluster.barrierArrived = 0;
   ++cluster.barrierPhase;
   cluster.completedClocks = cluster.barrierClocks;
+  if (checks)
+    for (auto &[address, barrier] : cluster.mbarriers) {
+      const Warp &init = warpAt(cluster, barrier.initWarp);
+      barrier.isInitKnown |=
+          init.initArrived[barrier.initLane] >= barrier.initClock;
+    }
   for (auto &cta : cluster.ctas)
     for (auto &warp : cta->warps)
       for (Fragment &fragment : warp->fragments)
@@ -173,11 +179,12 @@ void Executor::mbarrierMayComplete(Cta &cta, uint32_t offset, uint64_t bits) {
     MbarrierClocks &clocks =
         cta.cluster->mbarriers[cta.rank << clusterRankShift | offset];
     // Who waits for the phase knows what copies wrote in it.
-    std::vector<uint32_t> &known = clocks.arrived.warps;
+    std::vector<uint32_t> &known = clocks.arrived[0].phases;
     if (known.size() <= clocks.index)
       known.resize(clocks.index + 1, 0);
     known[clocks.index] = ++clocks.phases;
-    clocks.completed = clocks.arrived;
+    for (unsigned i = 0; i < 2; ++i)
+      clocks.completed[i] = clocks.arrived[i];
   }
   for (auto &warp : cta.warps)
     for (Fragment &fragment : warp->fragments)
@@ -236,6 +243,33 @@ bool Executor::mbarrierTransact(const Warp &warp, const Inst &inst, int lane,
   return true;
 }
 
+/// The arrivals of lanes hand on what they know: to waiters of the barrier's own
+/// CTA, from other CTAs only with a scope that reaches them.
+void Executor::releaseToMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
+                                 Cta &owner, uint32_t offset) {
+  MbarrierClocks &barrier =
+      owner.cluster->mbarriers[owner.rank << clusterRankShift | offset];
+  bool isRemote = &owner != warp.cta;
+  Scope least = isRemote ? Scope::Cluster : Scope::Cta;
+  if (inst.flags & inst::relaxed)
+    releaseFenced(warp, mask, least, barrier.arrived[isRemote]);
+  else if (scopeOf(inst) >= least)
+    releaseTo(warp, mask, barrier.arrived[isRemote]);
+}
+
+void Executor::acquireMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
+                               const Cta &owner, const MbarrierClocks &barrier) {
+  unsigned count = scopeOf(inst) >= Scope::Cluster ? 2 : 1;
+  for (unsigned i = 0; i < count; ++i) {
+    if (!(inst.flags & inst::relaxed)) {
+      acquireFrom(warp, mask, barrier.completed[i]);
+      continue;
+    }
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+      observeBarrier(warp, lowest(rest), owner, barrier.completed[i]);
+  }
+}
+
 /// Returns false when the warp must stop here (error or wait).
 bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
                             uint32_t mask) {
@@ -248,6 +282,8 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
   }
   const Ref &addressRef = refs[inst.op == Op::MbarrierWait ? 1 : 0];
   uint32_t complete = 0, waitOffset = 0;
+  const MbarrierClocks *completed = nullptr;
+  uint32_t waiters = 0;
   bool sameBarrier = true;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
@@ -293,15 +329,8 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
     if (checks) {
       if (!checkMbarrier(warp, inst, laneIndex, *cta, offset, false))
         return false;
-      if (inst.op == Op::MbarrierArrive && !(inst.flags & inst::expectTx) &&
-          !checkArrival(warp, inst, lane, mask))
-        return false;
-      if (inst.op == Op::MbarrierArrive && !(inst.flags & inst::relaxed))
-        releaseTo(
-            warp,
-            cta->cluster->mbarriers[cta->rank << clusterRankShift | offset]
-                .arrived,
-            cta->cluster->ctas.size() > 1);
+      if (inst.op == Op::MbarrierArrive)
+        releaseToMbarrier(warp, 1u << lane, inst, *cta, offset);
     }
     switch (inst.op) {
     case Op::MbarrierInval:
@@ -342,12 +371,16 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
           inst.flags & inst::parity ? operand & 1 : mbarrier::parity(operand);
       if (mbarrier::parity(bits) != waited) {
         complete |= 1u << lane;
-        if (checks && !(inst.flags & inst::relaxed))
-          acquireFrom(
-              warp,
-              cta->cluster->mbarriers[cta->rank << clusterRankShift | offset]
-                  .completed,
-              cta->cluster->ctas.size() > 1);
+        if (checks) {
+          const MbarrierClocks &barrier =
+              cta->cluster->mbarriers[cta->rank << clusterRankShift | offset];
+          if (completed && completed != &barrier) {
+            acquireMbarrier(warp, waiters, inst, *cta, *completed);
+            waiters = 0;
+          }
+          completed = &barrier;
+          waiters |= 1u << lane;
+        }
       }
       sameBarrier &= rest == mask || waitOffset == offset;
       waitOffset = offset;
@@ -356,6 +389,8 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
   }
   if (inst.op != Op::MbarrierWait)
     return true;
+  if (waiters)
+    acquireMbarrier(warp, waiters, inst, *warp.cta, *completed);
   // A try_wait may return false at any time: in the orders that look for
   // faults it does so once before it waits.
   auto here = static_cast<uint32_t>(&inst - kernel.code.data());

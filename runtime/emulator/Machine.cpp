@@ -58,6 +58,7 @@ Error Module::kernelParams(const std::string &name,
 
 struct Machine::Impl {
   DeviceMemory memory;
+  uint64_t launches = 0;
 };
 
 Machine::Machine() : impl(new Impl) {}
@@ -529,8 +530,7 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
   residentClusters = std::min(residentClusters, launch.numClusters);
   unsigned hostThreads =
       std::max(1u, std::min(options.threads, residentClusters));
-  static std::atomic<uint32_t> launches{0};
-  launch.id = launches.fetch_add(1) % 4095 + 1;
+  launch.id = impl->launches++ % shadow::numLaunchIds + 1;
   launch.checks = options.checks;
   for (auto &allocation : impl->memory.all()) {
     if (!allocation || !allocation->isLive || allocation->isReadOnly)
@@ -538,8 +538,9 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
     if (!options.checks) {
       // From here on nobody knows what was written.
       std::vector<std::atomic<uint8_t>>().swap(allocation->written);
-    } else if (!allocation->writers && allocation->bytes) {
-      // Zeroed pages that are touched only where kernels write.
+    } else if (allocation->bytes && (!allocation->writers || launch.id == 1)) {
+      // Zeroed pages that are touched only where kernels write. Numbers of
+      // launches come again: what older ones wrote is forgotten then.
       allocation->writers.reset(static_cast<std::atomic<uint64_t> *>(
           std::calloc(allocation->bytes / 4 + 1, sizeof(uint64_t))));
     }

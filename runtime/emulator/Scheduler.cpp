@@ -75,6 +75,7 @@ std::unique_ptr<Cluster> Executor::makeCluster(uint32_t linear) {
       cta->shadow = std::make_unique<SharedShadow>();
       cta->shadow->words.assign(launch.smemEnd / 4 + 1, 0);
       cta->shadow->sites.assign(launch.smemEnd / 4 + 1, 0);
+      cta->shadow->reads.assign(launch.smemEnd / 4 + 1, 0);
     }
     for (unsigned w = 0; w < numWarps; ++w) {
       auto warp = std::make_unique<Warp>();
@@ -93,8 +94,6 @@ std::unique_ptr<Cluster> Executor::makeCluster(uint32_t linear) {
   unsigned total = numWarps * static_cast<unsigned>(shape.cluster.count());
   for (unsigned i = 0; i < total; ++i)
     cluster->priority.push_back(i);
-  // Index 0 stays free for mbarriers: it means "none".
-  cluster->numClocks = total + 1;
   if (launch.options.order != Order::InOrder)
     for (unsigned i = total; i > 1; --i)
       std::swap(cluster->priority[i - 1],
