@@ -136,7 +136,7 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
       if (checks) {
         if (isLoad ? !checkGlobalRead(warp, inst, static_cast<int>(lane),
                                       *allocation, address, total, strength,
-                                      strength != Scope::None)
+                                      strength != Scope::None, true)
                    : !checkGlobalWrite(warp, inst, static_cast<int>(lane),
                                        *allocation, address, total, strength))
           return false;
@@ -338,8 +338,7 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
       if (checks) {
         if ((op != AtomicOp::Exch &&
              !checkGlobalRead(warp, inst, static_cast<int>(lane), *allocation,
-                              address, total, strength,
-                              op == AtomicOp::Cas)) ||
+                              address, total, strength, op == AtomicOp::Cas)) ||
             !checkGlobalWrite(warp, inst, static_cast<int>(lane), *allocation,
                               address, total, strength))
           return false;
@@ -413,11 +412,11 @@ bool Executor::execMatrix(Warp &warp, const Inst &inst, uint32_t) {
       auto offset =
           static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
       auto laneIndex = static_cast<int>(lane);
-      if (checks && (isLoad ? !checkSharedRead(warp, inst, laneIndex, *warp.cta,
-                                               offset, 16, Scope::None)
-                            : !checkSharedWrite(warp, inst, laneIndex,
-                                                *warp.cta, offset, 16,
-                                                Scope::None)))
+      if (checks &&
+          (isLoad ? !checkSharedRead(warp, inst, laneIndex, *warp.cta, offset,
+                                     16, Scope::None)
+                  : !checkSharedWrite(warp, inst, laneIndex, *warp.cta, offset,
+                                      16, Scope::None)))
         return false;
     }
     uint32_t values[32];

@@ -243,8 +243,8 @@ bool Executor::mbarrierTransact(const Warp &warp, const Inst &inst, int lane,
   return true;
 }
 
-/// The arrivals of lanes hand on what they know: to waiters of the barrier's own
-/// CTA, from other CTAs only with a scope that reaches them.
+/// The arrivals of lanes hand on what they know: to waiters of the barrier's
+/// own CTA, from other CTAs only with a scope that reaches them.
 void Executor::releaseToMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
                                  Cta &owner, uint32_t offset) {
   MbarrierClocks &barrier =
@@ -258,7 +258,8 @@ void Executor::releaseToMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
 }
 
 void Executor::acquireMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
-                               const Cta &owner, const MbarrierClocks &barrier) {
+                               const Cta &owner,
+                               const MbarrierClocks &barrier) {
   unsigned count = scopeOf(inst) >= Scope::Cluster ? 2 : 1;
   for (unsigned i = 0; i < count; ++i) {
     if (!(inst.flags & inst::relaxed)) {

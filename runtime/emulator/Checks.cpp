@@ -68,11 +68,11 @@ bool Executor::checkSharedRead(Warp &warp, const Inst &inst, int lane,
                                Cta &owner, uint32_t offset, uint32_t bytes,
                                Scope strength) {
   SharedShadow &shadow = *owner.shadow;
-  const uint64_t mine =
-      uint64_t(warp.clusterIndex) << warpShift |
-      static_cast<uint64_t>(lane) << laneShift |
-      uint64_t(std::min(inst.source, lastReadSite)) << readSiteShift |
-      uint64_t(std::min(warp.clock, lastClock)) << clockShift;
+  const uint64_t mine = uint64_t(warp.clusterIndex) << warpShift |
+                        static_cast<uint64_t>(lane) << laneShift |
+                        uint64_t(std::min(inst.source, lastReadSite))
+                            << readSiteShift |
+                        uint64_t(std::min(warp.clock, lastClock)) << clockShift;
   for (uint32_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
     uint64_t word = shadow.words[w];
     uint64_t mask = bytesOfWord(w, offset, bytes);
@@ -369,11 +369,11 @@ bool Executor::isGlobalRace(const Warp &warp, int lane, uint64_t word,
 }
 
 bool Executor::failGlobalRace(const Warp &warp, const Inst &inst, int lane,
-                              uint64_t at, uint64_t word, const char *verb,
+                              uint64_t at, uint64_t word, const char *what,
                               Scope strength) {
-  uint32_t writer = globalWarpOf(word), cta = writer >> 5;
-  std::string who = "warp " + std::to_string(writer & 31);
-  unsigned index = writer & 31;
+  uint32_t other = globalWarpOf(word), cta = other >> 5;
+  unsigned index = other & 31;
+  std::string who = "warp " + std::to_string(index);
   if (index < launch.warpRoles.size() && !launch.warpRoles[index].empty())
     who += " (" + launch.warpRoles[index] + ")";
   who += ", lane " + std::to_string(globalLaneOf(word));
@@ -381,17 +381,19 @@ bool Executor::failGlobalRace(const Warp &warp, const Inst &inst, int lane,
     who = "CTA " + std::to_string(cta) + ", " + who + ",";
   bool bothStrong =
       strength != Scope::None && globalStrengthOf(word) != Scope::None;
+  std::string text(what); // "reads % which & writes"
+  text.replace(text.find('%'), 1, launch.memory->describe(at) + ",");
+  text.replace(text.find('&'), 1, who);
   fail(warp, inst, lane,
-       std::string(verb) + " " + launch.memory->describe(at) + ", which " +
-           who + " writes" + (*verb == 'w' ? ", too" : "") +
-           ", without a synchronisation between the two" +
+       text + ", without a synchronisation between the two" +
            (bothStrong ? ": a scope does not reach the other thread" : ""));
   return false;
 }
 
 bool Executor::checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
                                Allocation &allocation, uint64_t address,
-                               uint64_t bytes, Scope strength, bool polls) {
+                               uint64_t bytes, Scope strength, bool polls,
+                               bool isLoad) {
   uint64_t offset = address - allocation.base;
   // A flag may be polled before anyone has set it.
   if (!polls && !allocation.written.empty()) {
@@ -405,15 +407,20 @@ bool Executor::checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
   }
   if (!allocation.writers)
     return true;
+  const bool notes = isLoad && strength == Scope::None;
+  const uint64_t mine = notes ? globalWord(launch, warp, lane, 0, strength) : 0;
   for (uint64_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
     uint64_t word = allocation.writers[w].load(std::memory_order_relaxed);
-    if (word && isGlobalRace(warp, lane, word,
-                             bytesOfWord(static_cast<uint32_t>(w - offset / 4),
-                                         static_cast<uint32_t>(offset % 4),
-                                         static_cast<uint32_t>(bytes)),
-                             strength))
+    if (!word && !notes)
+      continue;
+    uint64_t mask = bytesOfWord(static_cast<uint32_t>(w - offset / 4),
+                                static_cast<uint32_t>(offset % 4),
+                                static_cast<uint32_t>(bytes));
+    if (isGlobalRace(warp, lane, word, mask, strength))
       return failGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
-                            "reads", strength);
+                            "reads % which & writes", strength);
+    if (notes)
+      allocation.readers[w].store(mine | mask << 52, std::memory_order_relaxed);
   }
   return true;
 }
@@ -450,8 +457,16 @@ bool Executor::checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
                        (word & lastGlobalClock) == (mine & lastGlobalClock);
     if (word && !isSameStore && isGlobalRace(warp, lane, word, mask, strength))
       return failGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
-                            "writes", strength);
+                            "writes % which & writes, too", strength);
     place.store(mine | mask << 52, std::memory_order_relaxed);
+    std::atomic<uint64_t> &reader = allocation.readers[w];
+    word = reader.load(std::memory_order_relaxed);
+    if (!word)
+      continue;
+    if (isGlobalRace(warp, lane, word, mask, strength))
+      return failGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
+                            "writes % which & reads", strength);
+    reader.store(0, std::memory_order_relaxed);
   }
   return true;
 }

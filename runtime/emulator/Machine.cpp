@@ -541,8 +541,9 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
     } else if (allocation->bytes && (!allocation->writers || launch.id == 1)) {
       // Zeroed pages that are touched only where kernels write. Numbers of
       // launches come again: what older ones wrote is forgotten then.
-      allocation->writers.reset(static_cast<std::atomic<uint64_t> *>(
-          std::calloc(allocation->bytes / 4 + 1, sizeof(uint64_t))));
+      for (auto *words : {&allocation->writers, &allocation->readers})
+        words->reset(static_cast<std::atomic<uint64_t> *>(
+            std::calloc(allocation->bytes / 4 + 1, sizeof(uint64_t))));
     }
   }
   Runner(launch, hostThreads, residentClusters).run();

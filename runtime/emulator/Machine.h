@@ -100,9 +100,9 @@ struct Warp {
   /// Acquired last, and by which lanes.
   std::pair<MessageRef, uint32_t> lastMessages[4];
   unsigned nextMessage = 0;
-  std::vector<uint32_t> fenced; ///< per lane: writes up to this clock are
-                                ///< visible to asynchronous copies
-  std::vector<uint32_t> initFenced;         ///< the same for mbarrier.init
+  std::vector<uint32_t> fenced;      ///< per lane: writes up to this clock are
+                                     ///< visible to asynchronous copies
+  std::vector<uint32_t> initFenced;  ///< the same for mbarrier.init
   std::vector<uint32_t> initArrived; ///< that at the last cluster arrival
   std::vector<uint64_t> pendingD, pendingA; ///< places of products in flight
   std::vector<uint64_t> touched;            ///< places used since wgmma.fence
@@ -186,9 +186,9 @@ struct Cluster {
   uint32_t exitedLanes = 0, totalLanes = 0;
   Clocks barrierClocks, completedClocks;
   std::unordered_map<uint32_t, MbarrierClocks> mbarriers; ///< by address
-  SyncWords syncWords;         ///< flags in shared memory
-  unsigned numMbarriers = 0;   ///< that were ever initialised
-  uint64_t progress = 0; ///< counts what others can see
+  SyncWords syncWords;       ///< flags in shared memory
+  unsigned numMbarriers = 0; ///< that were ever initialised
+  uint64_t progress = 0;     ///< counts what others can see
   uint64_t random = 1;
   unsigned nextWarp = 0;
   std::vector<unsigned> priority;
@@ -374,12 +374,12 @@ private:
                    uint32_t word, uint64_t mask);
   bool checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
                        Allocation &allocation, uint64_t address, uint64_t bytes,
-                       Scope strength, bool polls = false);
+                       Scope strength, bool polls = false, bool isLoad = false);
   bool checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
                         Allocation &allocation, uint64_t address,
                         uint64_t bytes, Scope strength);
   bool failGlobalRace(const Warp &warp, const Inst &inst, int lane, uint64_t at,
-                      uint64_t word, const char *verb, Scope strength);
+                      uint64_t word, const char *what, Scope strength);
   bool isSharedRace(const Warp &warp, int lane, uint64_t word,
                     Scope strength) const;
   bool isGlobalRace(const Warp &warp, int lane, uint64_t word, uint64_t mask,

@@ -33,6 +33,8 @@ struct Allocation {
     void operator()(void *p) const { std::free(p); }
   };
   std::unique_ptr<std::atomic<uint64_t>[], Free> writers;
+  /// The same for the last ordinary load since.
+  std::unique_ptr<std::atomic<uint64_t>[], Free> readers;
 };
 
 class DeviceMemory {

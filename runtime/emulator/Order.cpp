@@ -113,8 +113,8 @@ Scope scopeOf(const Inst &inst) {
 }
 
 Scope strengthOf(const Inst &inst) {
-  constexpr uint32_t strong = inst::volatileAccess | inst::relaxed |
-                              inst::acquire | inst::release;
+  constexpr uint32_t strong =
+      inst::volatileAccess | inst::relaxed | inst::acquire | inst::release;
   if (!(inst.flags & strong))
     return Scope::None;
   return inst.flags & inst::volatileAccess ? Scope::Gpu : scopeOf(inst);
@@ -191,8 +191,7 @@ bool Executor::isKnown(const Warp &warp, int lane, unsigned writer,
     return true;
   if (warp.known.knows(writer, writerLane, clock))
     return true;
-  uint32_t lanes =
-      lane < 0 ? warp.extraLanes : warp.extraLanes & 1u << lane;
+  uint32_t lanes = lane < 0 ? warp.extraLanes : warp.extraLanes & 1u << lane;
   for (; lanes; lanes &= lanes - 1)
     if (warp.extra[lowest(lanes)].knows(writer, writerLane, clock))
       return true;
@@ -203,8 +202,7 @@ bool Executor::isPhaseKnown(const Warp &warp, int lane, unsigned index,
                             uint32_t phase) const {
   if (warp.known.knowsPhase(index, phase))
     return true;
-  uint32_t lanes =
-      lane < 0 ? warp.extraLanes : warp.extraLanes & 1u << lane;
+  uint32_t lanes = lane < 0 ? warp.extraLanes : warp.extraLanes & 1u << lane;
   for (; lanes; lanes &= lanes - 1)
     if (warp.extra[lowest(lanes)].knowsPhase(index, phase))
       return true;
@@ -224,8 +222,7 @@ bool Executor::isKnownInGrid(const Warp &warp, int lane, uint32_t cta,
   const Epoch *epoch = findGrid(warp.known.grid, number);
   if (epoch && epoch->knows(writerLane, clock))
     return true;
-  uint32_t lanes =
-      lane < 0 ? warp.extraLanes : warp.extraLanes & 1u << lane;
+  uint32_t lanes = lane < 0 ? warp.extraLanes : warp.extraLanes & 1u << lane;
   for (; lanes; lanes &= lanes - 1) {
     epoch = findGrid(warp.extra[lowest(lanes)].grid, number);
     if (epoch && epoch->knows(writerLane, clock))
@@ -296,10 +293,9 @@ static MessageRef makeMessage(const Warp &warp, uint32_t lanes, Scope scope,
       grid->push_back({gridWarp(cluster.ctas[i / perCta]->linear,
                                 static_cast<unsigned>(i % perCta)),
                        known.warps[i]});
-  std::sort(grid->begin(), grid->end(),
-            [](const GridEpoch &a, const GridEpoch &b) {
-              return a.warp < b.warp;
-            });
+  std::sort(
+      grid->begin(), grid->end(),
+      [](const GridEpoch &a, const GridEpoch &b) { return a.warp < b.warp; });
   message->grid = joinGrid(known.grid, grid);
   message->local = std::make_shared<Clocks>(std::move(known));
   return message;

@@ -34,9 +34,7 @@ struct Epoch {
   bool knows(unsigned lane, uint32_t clock) const {
     return clock <= all || (clock <= some && (mask >> lane & 1));
   }
-  bool knowsAny(uint32_t clock) const {
-    return clock <= std::max(all, some);
-  }
+  bool knowsAny(uint32_t clock) const { return clock <= std::max(all, some); }
   bool isEmpty() const { return all == 0 && some == 0; }
   bool operator==(const Epoch &other) const {
     return all == other.all && some == other.some && mask == other.mask;

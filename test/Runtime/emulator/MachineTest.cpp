@@ -465,7 +465,7 @@ TEST(Machine, MemoryInAllSpaces) {
     ld.b32 %r5, [%rd5+4];
     mov.b64 %rd6, p0; cvta.param.u64 %rd6, %rd6; ld.u64 %rd7, [%rd6]; sub.u64 %rd7, %rd7, %rd3; cvt.u32.u64 %r6, %rd7;
     mov.u64 %rd8, table; ld.global.s8 %r7, [%rd8+1]; ld.const.u16 %h1, [numbers+2]; cvt.u32.u16 %r8, %h1;
-    mov.u32 %r9, -2; st.shared.u16 [word], %r9; ld.shared.s16 %r10, [word]; ld.shared.u16 %r11, [word];
+    mov.u32 %r9, -2; st.shared.u16 [word], %r9; bar.warp.sync -1; ld.shared.s16 %r10, [word]; ld.shared.u16 %r11, [word];
     add.u32 %r12, %r5, %r6; add.u32 %r12, %r12, %r7; add.u32 %r12, %r12, %r8; add.u32 %r12, %r12, %r10; add.u32 %r12, %r12, %r11;
     st.global.b32 [%rd1], %r12;
     ret;)",
