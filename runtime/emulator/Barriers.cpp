@@ -178,6 +178,8 @@ void Executor::mbarrierMayComplete(Cta &cta, uint32_t offset, uint64_t bits) {
   if (checks) {
     MbarrierClocks &clocks =
         cta.cluster->mbarriers[cta.rank << clusterRankShift | offset];
+    if (!checkSeen(*cta.cluster, offset, clocks))
+      return;
     // Who waits for the phase knows what copies wrote in it.
     std::vector<uint32_t> &known = clocks.arrived[0].phases;
     if (known.size() <= clocks.index)
@@ -258,8 +260,8 @@ void Executor::releaseToMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
 }
 
 void Executor::acquireMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
-                               const Cta &owner,
-                               const MbarrierClocks &barrier) {
+                               const Cta &owner, MbarrierClocks &barrier) {
+  noteSeen(warp, inst, mask, barrier);
   unsigned count = scopeOf(inst) >= Scope::Cluster ? 2 : 1;
   for (unsigned i = 0; i < count; ++i) {
     if (!(inst.flags & inst::relaxed)) {
@@ -283,7 +285,7 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
   }
   const Ref &addressRef = refs[inst.op == Op::MbarrierWait ? 1 : 0];
   uint32_t complete = 0, waitOffset = 0;
-  const MbarrierClocks *completed = nullptr;
+  MbarrierClocks *completed = nullptr;
   uint32_t waiters = 0;
   bool sameBarrier = true;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
@@ -373,7 +375,7 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
       if (mbarrier::parity(bits) != waited) {
         complete |= 1u << lane;
         if (checks) {
-          const MbarrierClocks &barrier =
+          MbarrierClocks &barrier =
               cta->cluster->mbarriers[cta->rank << clusterRankShift | offset];
           if (completed && completed != &barrier) {
             acquireMbarrier(warp, waiters, inst, *cta, *completed);

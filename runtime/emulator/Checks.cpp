@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/emulator/Machine.h"
 
+#include <algorithm>
+
 namespace backfuse::emulator {
 
 using namespace shadow;
@@ -520,6 +522,68 @@ bool Executor::checkMbarrier(Warp &warp, const Inst &inst, int lane, Cta &owner,
              " to an asynchronous copy, but its initialisation at " +
              site(barrier.initSite) +
              " was not followed by fence.mbarrier_init or fence.proxy.async");
+    return false;
+  }
+  return true;
+}
+
+void Executor::noteSeen(Warp &warp, const Inst &inst, uint32_t mask,
+                        MbarrierClocks &barrier) {
+  auto found = std::find_if(
+      barrier.seen.begin(), barrier.seen.end(),
+      [&](const auto &seen) { return seen.warp == warp.clusterIndex; });
+  if (found == barrier.seen.end())
+    found = barrier.seen.insert(found, {warp.clusterIndex});
+  if (found->phase != barrier.phases)
+    found->lanes = 0;
+  found->lanes |= mask;
+  found->phase = barrier.phases;
+  found->clock = warp.clock;
+  found->metAt = 0;
+  found->inst = static_cast<uint32_t>(&inst - kernel.code.data());
+  if (std::find(warp.seenBarriers.begin(), warp.seenBarriers.end(), &barrier) ==
+      warp.seenBarriers.end())
+    warp.seenBarriers.push_back(&barrier);
+}
+
+/// All lanes are at one instruction that holds them together.
+void Executor::noteMeeting(Warp &warp) {
+  for (MbarrierClocks *barrier : warp.seenBarriers)
+    for (auto &seen : barrier->seen)
+      if (seen.warp == warp.clusterIndex && !seen.metAt)
+        seen.metAt = warp.clock;
+  warp.seenBarriers.clear();
+  ++warp.clock;
+}
+
+/// The next phase may complete only when all lanes have seen the last one: a
+/// lane that comes late finds the parity of the phase after that, and waits for
+/// ever. One lane that arrives for its warp must have met the others.
+bool Executor::checkSeen(const Cluster &cluster, uint32_t offset,
+                         const MbarrierClocks &barrier) {
+  for (const auto &seen : barrier.seen) {
+    if (seen.phase != barrier.phases)
+      continue;
+    Epoch known;
+    for (const Clocks &arrived : barrier.arrived)
+      if (seen.warp < arrived.warps.size())
+        known.join(arrived.warps[seen.warp]);
+    // Whether these arrivals have to do with this warp at all.
+    if (!known.knowsAny(seen.clock) ||
+        (seen.metAt && known.knowsAny(seen.metAt)))
+      continue;
+    const Warp &warp = warpAt(cluster, seen.warp);
+    uint32_t missing = 0;
+    for (uint32_t rest = seen.lanes & ~warp.exited; rest; rest &= rest - 1)
+      if (!known.knows(lowest(rest), seen.clock))
+        missing |= rest & (0 - rest);
+    if (!missing)
+      continue;
+    fail(warp, kernel.code[seen.inst], static_cast<int>(lowest(missing)),
+         "the next phase of the mbarrier at shared address " + hex(offset) +
+             " completes while lanes " + hex(missing) +
+             " may not have seen the one that they wait for here: "
+             "bar.warp.sync is missing before another lane arrives for them");
     return false;
   }
   return true;

@@ -566,8 +566,12 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
             fragment.need = need;
             goto nextFragment;
           }
-          if (checks && inst.op == Op::WarpBarrier)
-            meetLanes(warp, need);
+          if (checks) {
+            if (!warp.seenBarriers.empty() && !(live & ~need))
+              noteMeeting(warp);
+            if (inst.op == Op::WarpBarrier)
+              meetLanes(warp, need);
+          }
         }
         fragment.pc = pc;
         switch (inst.op) {

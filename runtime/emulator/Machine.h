@@ -100,6 +100,8 @@ struct Warp {
   /// Acquired last, and by which lanes.
   std::pair<MessageRef, uint32_t> lastMessages[4];
   unsigned nextMessage = 0;
+  /// Mbarriers whose phases its lanes saw since they last met.
+  std::vector<MbarrierClocks *> seenBarriers;
   std::vector<uint32_t> fenced;      ///< per lane: writes up to this clock are
                                      ///< visible to asynchronous copies
   std::vector<uint32_t> initFenced;  ///< the same for mbarrier.init
@@ -320,7 +322,7 @@ private:
   void releaseToMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
                          Cta &owner, uint32_t offset);
   void acquireMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
-                       const Cta &owner, const MbarrierClocks &barrier);
+                       const Cta &owner, MbarrierClocks &barrier);
   void mbarrierMayComplete(Cta &cta, uint32_t offset, uint64_t bits);
 
   // Async.cpp
@@ -390,6 +392,11 @@ private:
   void noteTouched(Warp &warp, const Inst &inst);
   bool checkMbarrier(Warp &warp, const Inst &inst, int lane, Cta &owner,
                      uint32_t offset, bool isAsync);
+  void noteSeen(Warp &warp, const Inst &inst, uint32_t mask,
+                MbarrierClocks &barrier);
+  void noteMeeting(Warp &warp);
+  bool checkSeen(const Cluster &cluster, uint32_t offset,
+                 const MbarrierClocks &barrier);
   void noteMbarrierInit(Warp &warp, const Inst &inst, unsigned lane, Cta &owner,
                         uint32_t offset);
 

@@ -74,6 +74,16 @@ struct MbarrierClocks {
   bool isInitKnown = false; ///< by fence.mbarrier_init and a cluster barrier
   unsigned index = 0;       ///< in Clocks::phases
   uint32_t phases = 0;      ///< completed
+  /// A warp's lanes that saw a phase complete.
+  struct Seen {
+    unsigned warp;      ///< in the cluster
+    uint32_t lanes = 0; ///< since they last met, or all that did
+    uint32_t phase = 0;
+    uint32_t clock = 0;
+    uint32_t metAt = 0; ///< when they met behind it; 0: not yet
+    uint32_t inst = 0;
+  };
+  std::vector<Seen> seen; ///< one a warp
 };
 
 } // namespace backfuse::emulator

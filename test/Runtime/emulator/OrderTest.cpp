@@ -255,6 +255,34 @@ WRITE: st.shared.b32 [%r7], %r1; bar.warp.sync -1;
                threads(64));
 }
 
+// A lane that arrives for its warp lets the barrier's next phase come: the
+// others must have seen the last one, else they wait for ever.
+TEST(Order, PhaseNotSeenByAllLanes) {
+  const std::string body = prologue + R"(
+    setp.ge.u32 %p3, %r1, 32; setp.eq.u32 %p4, %r1, 32;
+    mov.u32 %r10, 0;
+    @%p3 bra CONSUME;
+    @!%p1 ret;
+PRODUCE: xor.b32 %r11, %r10, 1; and.b32 %r11, %r11, 1; and.b32 %r12, %r10, 1;
+    mbarrier.arrive.shared::cta.b64 _, [bar];
+E:  mbarrier.try_wait.parity.shared::cta.b64 %p5, [other], %r12; @!%p5 bra E;
+    add.u32 %r10, %r10, 1; setp.lt.u32 %p6, %r10, 4; @%p6 bra PRODUCE;
+    ret;
+CONSUME: and.b32 %r12, %r10, 1;
+F:  mbarrier.try_wait.parity.shared::cta.b64 %p5, [bar], %r12; @!%p5 bra F;
+    bar.warp.sync -1;
+    @%p4 mbarrier.arrive.shared::cta.b64 _, [other];
+    add.u32 %r10, %r10, 1; setp.lt.u32 %p6, %r10, 4; @%p6 bra CONSUME;
+    ret;)";
+  expectSilent(body, threads(64));
+  expectReport(without(body, "bar.warp.sync -1;"),
+               "may not have seen the one that they wait for", threads(64));
+  // Anything that holds the lanes together is enough for this.
+  expectSilent(
+      replaced(body, "bar.warp.sync -1;", "vote.sync.any.pred %p7, %p4, -1;"),
+      threads(64));
+}
+
 // One lane waits for a copy, the others read without having met it.
 TEST(Order, CopySeenByOneLane) {
   const std::string body =
