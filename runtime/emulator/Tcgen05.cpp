@@ -399,13 +399,18 @@ bool Executor::issueCommit(Warp &warp, const Inst &inst, unsigned lane) {
       if (other->warp == &warp && other->lane != lane &&
           (other->kind == TensorOp::Mma || other->kind == TensorOp::Copy))
         clock = std::min(clock, other->clock - 1);
-    op->published = warp.known.tensor;
+    std::vector<uint32_t> &published = op->published.tensor;
+    published = warp.known.tensor;
     size_t at = 3u * warp.clusterIndex;
-    if (op->published.size() < at + 3)
-      op->published.resize(at + 3, 0);
-    op->published[at] = warp.loadsWaited;
-    op->published[at + 1] = warp.storesWaited;
-    op->published[at + 2] = std::max(op->published[at + 2], clock);
+    if (published.size() < at + 3)
+      published.resize(at + 3, 0);
+    published[at] = warp.loadsWaited;
+    published[at + 1] = warp.storesWaited;
+    published[at + 2] = std::max(published[at + 2], clock);
+    // It does not release what the thread did with ordinary instructions, but
+    // copies that the thread waited for came before its products.
+    op->published.warps = warp.known.warps;
+    std::fill_n(op->published.warps.begin(), cluster.priority.size(), 0);
   }
   cluster.tensorOps.push_back(std::move(op));
   return true;
@@ -567,7 +572,7 @@ void Executor::executeCommit(const TensorOp &op) {
       continue; // reported at its end
     if (checks)
       cluster.mbarriers[cta.rank << clusterRankShift | offset]
-          .arrived.joinTensor(op.published);
+          .arrived.join(op.published, false);
     if (!mbarrierArrive(*op.warp, *op.inst, static_cast<int>(op.lane), cta,
                         offset, 1, false))
       return;

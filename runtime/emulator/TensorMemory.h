@@ -10,6 +10,7 @@
 
 #include "runtime/emulator/Kernel.h"
 #include "runtime/emulator/MatrixDescriptor.h"
+#include "runtime/emulator/Shadow.h"
 
 #include <cstdint>
 #include <string>
@@ -101,7 +102,7 @@ struct TensorOp {
   // Commit
   uint32_t barrier = 0; ///< shared::cluster address
   uint16_t multicast = 0;
-  std::vector<uint32_t> published; ///< checks: see Clocks::tensor
+  Clocks published; ///< checks: what its arrival tells
   // Store: per register the values of the lanes
   std::vector<uint32_t> data;
 };
