@@ -27,8 +27,8 @@ bool Decoder::takeCtaGroup(Modifiers &mods) {
   if (kernel.ctaGroup && kernel.ctaGroup != group)
     return fail("all tcgen05 instructions of a kernel must have the same "
                 ".cta_group, but line " +
-                std::to_string(ctaGroupLine) + " has .cta_group::" +
-                std::to_string(kernel.ctaGroup));
+                std::to_string(ctaGroupLine) +
+                " has .cta_group::" + std::to_string(kernel.ctaGroup));
   if (!kernel.ctaGroup)
     ctaGroupLine = current->line;
   kernel.ctaGroup = group;
@@ -47,7 +47,8 @@ bool Decoder::decodeTensor() {
   };
   if (mods.take("fence::before_thread_sync") ||
       mods.has("fence::after_thread_sync")) {
-    uint32_t flags = mods.take("fence::after_thread_sync") ? tensor::isAfter : 0;
+    uint32_t flags =
+        mods.take("fence::after_thread_sync") ? tensor::isAfter : 0;
     if (!allTaken(mods) || !expectOperands(0, 0))
       return false;
     emit(Op::TensorFence, {}).laneFlags = flags;
@@ -212,7 +213,8 @@ bool Decoder::decodeTensorMove(Modifiers &mods, bool isLoad) {
                : !source(element, Type::B32, 4, refs.back()))
       return false;
   }
-  Inst &inst = emit(isLoad ? Op::TensorMemoryLoad : Op::TensorMemoryStore, refs);
+  Inst &inst =
+      emit(isLoad ? Op::TensorMemoryLoad : Op::TensorMemoryStore, refs);
   inst.sub = form->shape;
   inst.shapeN = static_cast<uint16_t>(number);
   inst.laneFlags = flags;

@@ -73,8 +73,9 @@ std::string MatrixDescriptor::whyIllegal(bool kMajor, uint32_t extent,
                     "(128 bytes with atoms of 32)"
                   : "layout 1 (128 bytes with atoms of 32) is for tf32 only";
   if (!kMajor && mnBytes % span)
-    return std::to_string(mnBytes) + " bytes along M or N are not whole panels "
-                                     "of " +
+    return std::to_string(mnBytes) +
+           " bytes along M or N are not whole panels "
+           "of " +
            std::to_string(span);
   if (swizzle == MapSwizzle::None) {
     // Core matrices of 128 bytes. LBO steps along K, SBO along M or N.
@@ -152,20 +153,19 @@ std::string InstructionDescriptor::decode(uint32_t bits, bool isTf32,
     return "saturation (bit 3) is for integers";
   if (field(bits, 6, 6) || field(bits, 23, 23) || field(bits, 29, 31))
     return "reserved bits are set (6, 23 or 29-31)";
-  uint64_t d = field(bits, 4, 5), codes[2] = {field(bits, 7, 9),
-                                              field(bits, 10, 12)};
+  uint64_t d = field(bits, 4, 5),
+           codes[2] = {field(bits, 7, 9), field(bits, 10, 12)};
   if (isTf32 ? d != 1 : d > 1)
-    return "type " + std::to_string(d) + " of D (bits 4-5) does not go with "
-                                         "the instruction's kind";
+    return "type " + std::to_string(d) +
+           " of D (bits 4-5) does not go with "
+           "the instruction's kind";
   accumulatesHalf = d == 0;
   for (unsigned i = 0; i < 2; ++i) {
     if (isTf32 ? codes[i] != 2 : codes[i] > 1)
       return "type " + std::to_string(codes[i]) + " of " + (i ? "B" : "A") +
              " (bits " + (i ? "10-12" : "7-9") +
              ") does not go with the instruction's kind";
-    (i ? b : a) = isTf32          ? Type::TF32
-                  : codes[i] == 0 ? Type::F16
-                                  : Type::BF16;
+    (i ? b : a) = isTf32 ? Type::TF32 : codes[i] == 0 ? Type::F16 : Type::BF16;
   }
   if (a != b)
     return "A and B of different types are not supported by the emulator";
@@ -175,8 +175,8 @@ std::string InstructionDescriptor::decode(uint32_t bits, bool isTf32,
   if (m != 64 * ctaGroup && m != 128 * ctaGroup)
     return "M is " + std::to_string(m) + ", but must be " +
            std::to_string(64 * ctaGroup) + " or " +
-           std::to_string(128 * ctaGroup) + " with .cta_group::" +
-           std::to_string(ctaGroup);
+           std::to_string(128 * ctaGroup) +
+           " with .cta_group::" + std::to_string(ctaGroup);
   if (n < step || n > 256 || n % step)
     return "N is " + std::to_string(n) + ", but must be a multiple of " +
            std::to_string(step) + " from " + std::to_string(step) + " to 256";

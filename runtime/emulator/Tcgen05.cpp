@@ -96,10 +96,11 @@ bool Executor::forEachTensorChunk(const TensorOp &op, bool isA, F f) const {
   if (op.kind == TensorOp::Copy) {
     if (!isA)
       return true;
-    extent = op.inst->sub == tensor::Cp32x128b                 ? 32
+    extent = op.inst->sub == tensor::Cp32x128b ? 32
              : op.inst->sub == tensor::Cp64x128b02_13 ||
-                     op.inst->sub == tensor::Cp64x128b01_23    ? 64
-                                                               : 128;
+                     op.inst->sub == tensor::Cp64x128b01_23
+                 ? 64
+                 : 128;
     kBytes = op.inst->sub == tensor::Cp128x256b ? 32 : 16;
   } else {
     if (isA && (op.inst->laneFlags & tensor::aInTensorMemory))
@@ -124,8 +125,8 @@ bool Executor::forEachTensorChunk(const TensorOp &op, bool isA, F f) const {
 
 bool Executor::involves(const TensorOp &op, const Cta &cta) const {
   if (op.kind == TensorOp::Commit) {
-    uint32_t mask = op.multicast ? op.multicast
-                                 : 1u << (op.barrier >> clusterRankShift);
+    uint32_t mask =
+        op.multicast ? op.multicast : 1u << (op.barrier >> clusterRankShift);
     return op.cta->cluster == cta.cluster && (mask >> cta.rank & 1);
   }
   if (op.kind == TensorOp::Load || op.kind == TensorOp::Store)
@@ -165,19 +166,21 @@ bool Executor::checkOperand(Warp &warp, const TensorOp &op, bool isA) {
   const auto lane = static_cast<int>(op.lane);
   bool isCopy = op.kind == TensorOp::Copy;
   uint64_t bits = isA ? op.descA : op.descB;
-  std::string prefix =
-      "descriptor " + hex(bits) + (isCopy ? "" : isA ? " of A" : " of B");
+  std::string prefix = "descriptor " + hex(bits) +
+                       (isCopy ? ""
+                        : isA  ? " of A"
+                               : " of B");
   MatrixDescriptor descriptor;
   std::string wrong = descriptor.decode(bits);
   if (wrong.empty() && isCopy) {
     unsigned rows = op.inst->sub == tensor::Cp32x128b ? 32 : 64;
-    wrong = descriptor.whyIllegal(
-        true, rows, inst.sub == tensor::Cp128x256b ? 32 : 16, 2);
+    wrong = descriptor.whyIllegal(true, rows,
+                                  inst.sub == tensor::Cp128x256b ? 32 : 16, 2);
   } else if (wrong.empty()) {
-    wrong = descriptor.whyIllegal(
-        !(isA ? op.form.aIsMnMajor : op.form.bIsMnMajor),
-        (isA ? op.form.m : op.form.n) / kernel.ctaGroup, 32,
-        op.form.elementBytes());
+    wrong =
+        descriptor.whyIllegal(!(isA ? op.form.aIsMnMajor : op.form.bIsMnMajor),
+                              (isA ? op.form.m : op.form.n) / kernel.ctaGroup,
+                              32, op.form.elementBytes());
   }
   if (!wrong.empty()) {
     fail(warp, inst, lane, prefix + ": " + wrong);
@@ -187,8 +190,8 @@ bool Executor::checkOperand(Warp &warp, const TensorOp &op, bool isA) {
     if (address < sharedBase || address + 16 > cta.smemEnd) {
       fail(warp, inst, lane,
            prefix + " reaches shared address " + hex(address) +
-               ", out of bounds: shared memory is " + hex(sharedBase) +
-               " to " + hex(cta.smemEnd));
+               ", out of bounds: shared memory is " + hex(sharedBase) + " to " +
+               hex(cta.smemEnd));
       return false;
     }
     return true;
@@ -237,8 +240,8 @@ bool Executor::issueMma(Warp &warp, const Inst &inst, unsigned lane) {
   if (wrong.empty() && aInMemory && op->form.aIsMnMajor)
     wrong = "A in tensor memory cannot be transposed (bit 15)";
   if (!wrong.empty()) {
-    fail(warp, inst, laneIndex, "instruction descriptor " + hex(bits) + ": " +
-                                    wrong);
+    fail(warp, inst, laneIndex,
+         "instruction descriptor " + hex(bits) + ": " + wrong);
     return false;
   }
   const bool hasHalves = kernel.ctaGroup == 1 && op->form.m == 64;
@@ -281,8 +284,8 @@ bool Executor::issueMma(Warp &warp, const Inst &inst, unsigned lane) {
         !forEachTensorChunk(*op, false, read))
       return false;
     for (const TensorRegion &region : regionsOfA(*op))
-      if (!checkTensor(warp, inst, laneIndex, region,
-                       TensorAccess::ProductRead, true))
+      if (!checkTensor(warp, inst, laneIndex, region, TensorAccess::ProductRead,
+                       true))
         return false;
     std::vector<TensorRegion> regions = regionsOfD(*op);
     for (unsigned i = 0; i < regions.size(); ++i)
@@ -358,8 +361,7 @@ bool Executor::issueCommit(Warp &warp, const Inst &inst, unsigned lane) {
   op->lane = lane;
   op->inst = &inst;
   op->order = warp.tensorOrder++;
-  op->barrier =
-      static_cast<uint32_t>(addressOf(warp, refs[0], lane, inst.imm));
+  op->barrier = static_cast<uint32_t>(addressOf(warp, refs[0], lane, inst.imm));
   if (refs[1].kind != Ref::None) {
     op->multicast = static_cast<uint16_t>(value(warp, refs[1], lane));
     if (!op->multicast || op->multicast >> cluster.ctas.size()) {
@@ -378,8 +380,8 @@ bool Executor::issueCommit(Warp &warp, const Inst &inst, unsigned lane) {
   if (!sharedBytes(warp, inst, laneIndex, op->barrier, 8, true, "mbarrier"))
     return false;
   uint32_t offset = op->barrier & offsetMask;
-  uint32_t mask = op->multicast ? op->multicast
-                                : 1u << (op->barrier >> clusterRankShift);
+  uint32_t mask =
+      op->multicast ? op->multicast : 1u << (op->barrier >> clusterRankShift);
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     Cta &cta = *cluster.ctas[lowest(rest)];
     if (!mbarrier::isValid(readMbarrier(cta, offset))) {
@@ -549,14 +551,15 @@ void Executor::executeTensorCopy(const TensorOp &op) {
     Cta &cta = memberOf(op, kernel.ctaGroup, i);
     for (uint32_t lane = 0; lane < TensorMemory::numLanes; ++lane) {
       // Which of the rows a lane takes.
-      uint32_t row = shape == tensor::Cp64x128b02_13   ? lane % 64
-                     : shape == tensor::Cp64x128b01_23 ? lane / 64 * 32 + lane % 32
-                     : shape == tensor::Cp32x128b      ? lane % 32
-                                                       : lane;
+      uint32_t row = shape == tensor::Cp64x128b02_13 ? lane % 64
+                     : shape == tensor::Cp64x128b01_23
+                         ? lane / 64 * 32 + lane % 32
+                     : shape == tensor::Cp32x128b ? lane % 32
+                                                  : lane;
       for (unsigned w = 0; w < words; w += 4)
-        std::memcpy(
-            &cta.tensor->word(lane, (op.address & 0xffff) + w),
-            cta.smem.data() + descriptor.chunk(true, row, 2 * w, 2), 16);
+        std::memcpy(&cta.tensor->word(lane, (op.address & 0xffff) + w),
+                    cta.smem.data() + descriptor.chunk(true, row, 2 * w, 2),
+                    16);
     }
   }
 }
@@ -571,8 +574,8 @@ void Executor::executeCommit(const TensorOp &op) {
     if (cta.liveWarps == 0)
       continue; // reported at its end
     if (checks)
-      cluster.mbarriers[cta.rank << clusterRankShift | offset]
-          .arrived.join(op.published, false);
+      cluster.mbarriers[cta.rank << clusterRankShift | offset].arrived.join(
+          op.published, false);
     if (!mbarrierArrive(*op.warp, *op.inst, static_cast<int>(op.lane), cta,
                         offset, 1, false))
       return;
@@ -616,8 +619,8 @@ bool Executor::isTensorNeeded(const Cluster &cluster, size_t i) const {
   case TensorOp::Load:
   case TensorOp::Store:
     for (const Fragment &fragment : op.warp->fragments)
-      if (fragment.wait == (op.kind == TensorOp::Load ? Wait::TensorLoads
-                                                      : Wait::TensorStores))
+      if (fragment.wait ==
+          (op.kind == TensorOp::Load ? Wait::TensorLoads : Wait::TensorStores))
         return true;
     return false;
   case TensorOp::Commit: {
@@ -756,7 +759,8 @@ bool Executor::queryCancel(Warp &warp, const Inst &inst, uint32_t mask) {
   const Ref *refs = kernel.refs.data() + inst.firstRef;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
-    uint64_t low = value(warp, refs[0], lane), high = value(warp, refs[1], lane);
+    uint64_t low = value(warp, refs[0], lane),
+             high = value(warp, refs[1], lane);
     if (high >> 32 != cancelMark) {
       fail(warp, inst, static_cast<int>(lane),
            "the response is not one of clusterlaunchcontrol.try_cancel");

@@ -20,7 +20,8 @@ namespace backfuse::emulator {
 static bool overlaps(const std::vector<TensorAllocation> &allocations,
                      uint32_t column, uint32_t columns) {
   for (const TensorAllocation &other : allocations)
-    if (column < other.column + other.columns && other.column < column + columns)
+    if (column < other.column + other.columns &&
+        other.column < column + columns)
       return true;
   return false;
 }
@@ -87,15 +88,16 @@ bool Executor::pairOf(Warp &warp, const Inst &inst, Cta *(&ctas)[2]) {
 }
 
 bool Executor::checkAllocated(Warp &warp, const Inst &inst, int lane,
-                              const Cta &cta, uint32_t column,
-                              uint32_t columns, const char *what) {
+                              const Cta &cta, uint32_t column, uint32_t columns,
+                              const char *what) {
   if (column + columns <= TensorMemory::numColumns &&
       cta.tensor->isAllocated(column, columns))
     return true;
   fail(warp, inst, lane,
        std::string(what) + " columns " + std::to_string(column) + " to " +
-           std::to_string(column + columns - 1) + " of the tensor memory of "
-                                                  "CTA " +
+           std::to_string(column + columns - 1) +
+           " of the tensor memory of "
+           "CTA " +
            std::to_string(cta.linear) + ", which has allocated " +
            cta.tensor->describe());
   return false;
@@ -199,10 +201,10 @@ bool Executor::tensorAlloc(Warp &warp, Fragment &fragment, const Inst &inst) {
   memory.allocWarp = warp.clusterIndex;
   if (checks) {
     memory.allocClock = warp.clock();
-    if (!checkSharedWrite(warp, inst, 0, *warp.cta,
-                          static_cast<uint32_t>(
-                              to & ((1u << clusterRankShift) - 1)),
-                          4, false))
+    if (!checkSharedWrite(
+            warp, inst, 0, *warp.cta,
+            static_cast<uint32_t>(to & ((1u << clusterRankShift) - 1)), 4,
+            false))
       return false;
     for (unsigned l = 0; l < 32; ++l) // all lanes took part
       warp.unsynced[l] |= 1u;
@@ -340,9 +342,8 @@ bool Executor::issueTensorMove(Warp &warp, const Inst &inst) {
   bool isLoad = inst.op == Op::TensorMemoryLoad;
   auto address = static_cast<uint32_t>(addressOf(warp, refs[0], 0, inst.imm));
   for (unsigned l = 1; l < 32; ++l)
-    if ((warp.lanes >> l & 1) &&
-        static_cast<uint32_t>(addressOf(warp, refs[0], l, inst.imm)) !=
-            address) {
+    if ((warp.lanes >> l & 1) && static_cast<uint32_t>(addressOf(
+                                     warp, refs[0], l, inst.imm)) != address) {
       fail(warp, inst, static_cast<int>(l),
            "the lanes of the warp give different addresses");
       return false;
@@ -466,8 +467,8 @@ bool Executor::touchesLoaded(const Warp &warp, const Inst &inst) const {
 /// Lets the warp's loads (stores) complete before it goes on. False when it
 /// waits.
 bool Executor::waitForLoaded(Warp &warp, Fragment &fragment, const Inst &inst) {
-  bool isStore = inst.op == Op::TensorMemoryWait &&
-                 (inst.laneFlags & tensor::isStore);
+  bool isStore =
+      inst.op == Op::TensorMemoryWait && (inst.laneFlags & tensor::isStore);
   const TensorOp::Kind kind = isStore ? TensorOp::Store : TensorOp::Load;
   if (!(isStore ? warp.storesInFlight : warp.loadsInFlight))
     return true;

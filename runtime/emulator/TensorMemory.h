@@ -26,14 +26,14 @@ struct TensorCell {
   enum Writer : uint8_t { Nobody, Store, Async };
   uint16_t written = 0; ///< lanes that hold a value
   Writer writer = Nobody;
-  bool isProduct = false;     ///< async: not a copy
-  uint16_t writerWarp = 0;    ///< in the cluster
-  uint16_t asyncReader = 0;   ///< warp whose product reads A here
-  uint32_t clock = 0;         ///< of the writer's stores or async work
-  uint32_t site = 0;          ///< its instruction
-  uint32_t form = 0;          ///< of a product: M, N and where D begins
-  uint32_t readers = 0;       ///< warps of the CTA whose loads were not
-                              ///< overwritten yet, by index % 32
+  bool isProduct = false;      ///< async: not a copy
+  uint16_t writerWarp = 0;     ///< in the cluster
+  uint16_t asyncReader = 0;    ///< warp whose product reads A here
+  uint32_t clock = 0;          ///< of the writer's stores or async work
+  uint32_t site = 0;           ///< its instruction
+  uint32_t form = 0;           ///< of a product: M, N and where D begins
+  uint32_t readers = 0;        ///< warps of the CTA whose loads were not
+                               ///< overwritten yet, by index % 32
   uint32_t asyncReadClock = 0; ///< 0: nobody
   uint32_t asyncReadSite = 0;
 };
@@ -78,7 +78,7 @@ struct TensorMemory {
 struct TensorRegion {
   Cta *cta = nullptr;
   uint32_t column = 0, columns = 0;
-  uint8_t cellRows = 0; ///< bit i: lanes 16 i to 16 i + 15
+  uint8_t cellRows = 0;       ///< bit i: lanes 16 i to 16 i + 15
   uint16_t laneMask = 0xffff; ///< of each 16 lanes
 };
 
@@ -90,11 +90,11 @@ struct TensorOp {
   Warp *warp = nullptr;
   unsigned lane = 0;
   const Inst *inst = nullptr;
-  uint64_t order = 0;  ///< of issue in the warp
-  uint32_t clock = 0;  ///< of the warp's stream of this kind
+  uint64_t order = 0;   ///< of issue in the warp
+  uint32_t clock = 0;   ///< of the warp's stream of this kind
   uint32_t address = 0; ///< D, or what is loaded, stored, copied to
   // Mma, Copy
-  uint32_t a = 0;          ///< A in tensor memory
+  uint32_t a = 0; ///< A in tensor memory
   uint64_t descA = 0, descB = 0;
   InstructionDescriptor form;
   bool accumulate = true;
