@@ -277,6 +277,8 @@ private:
                     uint32_t mask);
   bool execWarpOp(Warp &warp, const Inst &inst, uint32_t mask);
   bool execMatrix(Warp &warp, const Inst &inst, uint32_t mask);
+  uint32_t compareWith(const Warp &warp, const Inst &inst, uint32_t mask,
+                       unsigned half) const;
   bool execMisc(Warp &warp, const Inst &inst, uint32_t mask);
   void execExit(Warp &warp, Fragment &fragment, uint32_t mask);
   void barrierMayComplete(Cta &cta, unsigned id);

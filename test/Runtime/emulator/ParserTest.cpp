@@ -40,6 +40,8 @@ TEST(Parser, RefusesWhatItDoesNotKnow) {
 TEST(Parser, RefusesMalformedText) {
   expectError("add.s32 %r1, %r2;", "expects 3 operands");
   expectError("add.s32 %r1, %r2, %r3", "expects ';'");
+  expectError("setp.lt.bf16x2 %p1, %r1, %r2;", "two predicates");
+  expectError("set.lt.u16.bf16x2 %h1, %r1, %r2;", "not supported");
   expectError("add.s32 %r1, %rd2, %r3;", "64 bits");
   expectError("add.s32 %r1, %nosuch, %r3;", "unknown name '%nosuch'");
   expectError("bra nowhere;", "unknown label 'nowhere'");
