@@ -557,6 +557,19 @@ DRAIN: bar.sync 2, 64;
                 shapeOf(2, 32), "", options);
     EXPECT_NE(error.find("spins"), std::string::npos) << error;
   }
+  // A warp that computes for long without showing anything is none, though
+  // another one spins meanwhile.
+  EXPECT_EQ(errorOf(R"(
+      mov.u32 %r1, %tid.x; mov.u32 %r2, 0; setp.ge.u32 %p2, %r1, 32;
+      st.shared.b32 [bar], %r2; bar.sync 0;
+      @%p2 bra COUNT;
+W:    ld.volatile.shared.b32 %r3, [bar]; setp.eq.u32 %p1, %r3, 0; @%p1 bra W;
+      ret;
+COUNT: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 200000; @%p1 bra COUNT;
+      st.volatile.shared.b32 [bar], %r2;
+      ret;)",
+                    shapeOf(1, 64), ".shared .align 8 .b64 bar;", options),
+            "");
   // Lanes that never come.
   std::string error = errorOf(R"(
       mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 3;

@@ -58,9 +58,9 @@ TEST(Parser, RefusesMalformedText) {
   std::unique_ptr<Module> module;
   EXPECT_NE(machine.loadPtx("", module).text().find(".version"),
             std::string::npos);
-  EXPECT_NE(machine.loadPtx(".version 9.1\n.target sm_90a\n", module)
+  EXPECT_NE(machine.loadPtx(".version 9.5\n.target sm_90a\n", module)
                 .text()
-                .find("newer than 9.0"),
+                .find("newer than 9.4"),
             std::string::npos);
   EXPECT_NE(machine.loadPtx(".version 8.0\n.visible .entry k(", module)
                 .text()
