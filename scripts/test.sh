@@ -53,6 +53,28 @@ run_on_emulator() {
     "${options[@]}" | tee "$build/emulator.log"
 }
 
+# Runs other compilers' kernels on the emulator.
+run_third_party() {
+  local options=()
+  [ $long = true ] && options+=(--long)
+  "$BACKFUSE_PYTHON" test/ThirdParty/run_third_party.py --kernel-emu "$build/bin/kernel-emu" "${options[@]}" |
+    tee "$build/third-party.log"
+}
+
+# Plants faults in the kernels' PTX, which the emulator must find, and holds a drain
+# to see how far loads get ahead of it.
+run_planted_faults() {
+  local options=(--quick)
+  [ $long = true ] && options=()
+  PATH="$(dirname "$BACKFUSE_PTXAS"):$PATH" "$BACKFUSE_PYTHON" test/Integration/planted_faults.py --kernel-opt "$build/bin/kernel-opt" \
+    --kernel-run "$build/bin/kernel-run" "${options[@]}" | tee "$build/faults.log" | grep -v '^ *[0-9]* x \|changes nothing:'
+  return "${PIPESTATUS[0]}"
+}
+run_overlap() {
+  PATH="$(dirname "$BACKFUSE_PTXAS"):$PATH" "$BACKFUSE_PYTHON" test/Integration/overlap_test.py --kernel-opt "$build/bin/kernel-opt" \
+    --kernel-run "$build/bin/kernel-run" | tee "$build/overlap.log"
+}
+
 # count_line FILE: adds the last line "N passed, M failed" of a log to the totals;
 # one that is not there is one failure.
 count_line() {
@@ -183,6 +205,8 @@ mapfile -t targets < <(runtime_targets)
 if phase "build the runtime" run_ninja "${targets[@]}"; then
   phase "test the runtime" run_ctest
   count "$build/ctest.xml"
+  phase "execute other compilers' kernels" run_third_party
+  count_line "$build/third-party.log"
 else
   failed=$((failed + 1))
 fi
@@ -194,6 +218,10 @@ if phase "build the compiler" run_ninja; then
   count "$build/lit.xml"
   phase "execute kernels on the emulator" run_on_emulator
   count_line "$build/emulator.log"
+  phase "plant faults in kernels" run_planted_faults
+  count_line "$build/faults.log"
+  phase "overlap loads with a drain" run_overlap
+  count_line "$build/overlap.log"
 else
   failed=$((failed + 1))
 fi

@@ -82,6 +82,10 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
     Cta *owner = nullptr;
     SyncWords *words = nullptr;
     std::unique_lock<std::mutex> lock;
+    uint8_t incoming[64];
+    if (checks && !isLoad)
+      for (unsigned i = 0; i < count; ++i)
+        storeWord(incoming + i * bytes, bytes, value(warp, refs[1 + i], lane));
     switch (space) {
     case Space::Shared:
       data = sharedBytes(warp, inst, static_cast<int>(lane), address, total,
@@ -91,10 +95,11 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
       if (checks) {
         auto offset =
             static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
-        if (isLoad ? !checkSharedRead(warp, inst, static_cast<int>(lane),
-                                      *owner, offset, total, strength)
-                   : !checkSharedWrite(warp, inst, static_cast<int>(lane),
-                                       *owner, offset, total, strength))
+        if (isLoad
+                ? !checkSharedRead(warp, inst, static_cast<int>(lane), *owner,
+                                   offset, total, strength)
+                : !checkSharedWrite(warp, inst, static_cast<int>(lane), *owner,
+                                    offset, total, strength, incoming))
           return false;
         words = &warp.cta->cluster->syncWords;
         address = static_cast<uint32_t>(address);
@@ -138,7 +143,8 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
                                       *allocation, address, total, strength,
                                       strength != Scope::None, true)
                    : !checkGlobalWrite(warp, inst, static_cast<int>(lane),
-                                       *allocation, address, total, strength))
+                                       *allocation, address, total, strength,
+                                       incoming))
           return false;
         words = &launch.syncWords;
       }

@@ -27,6 +27,7 @@ void Executor::barrierMayComplete(Cta &cta, unsigned id) {
         if (checks) {
           acquireFrom(*warp, fragment.mask, barrier.clocks);
           cta.lastUse[id].emplace_back(warp->clusterIndex, ++warp->clock);
+          warp->barrierClock = warp->clock;
         }
         if (barrier.isReduce) {
           // The fragment stands behind its instruction.
@@ -139,7 +140,8 @@ void Executor::execExit(Warp &warp, Fragment &fragment, uint32_t mask) {
   ++cluster.progress;
   fragment.mask &= ~mask;
   if (!(warp.lanes & ~warp.exited)) {
-    if (checks && !checkExit(warp, kernel.code[fragment.pc - 1]))
+    const Inst &last = kernel.code[fragment.pc - 1];
+    if ((checks && !checkExit(warp, last)) || !checkTensorExit(warp, last))
       return;
     warp.isDone = true;
     --warp.cta->liveWarps;
@@ -253,6 +255,8 @@ void Executor::releaseToMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
       owner.cluster->mbarriers[owner.rank << clusterRankShift | offset];
   bool isRemote = &owner != warp.cta;
   Scope least = isRemote ? Scope::Cluster : Scope::Cta;
+  barrier.arrived[isRemote].joinTensor(
+      warp.known.tensor); // tcgen05.fence orders that
   if (inst.flags & inst::relaxed)
     releaseFenced(warp, mask, least, barrier.arrived[isRemote]);
   else if (scopeOf(inst) >= least)
@@ -270,6 +274,7 @@ void Executor::acquireMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
     }
     for (uint32_t rest = mask; rest; rest &= rest - 1)
       observeBarrier(warp, lowest(rest), owner, barrier.completed[i]);
+    warp.known.joinTensor(barrier.completed[i].tensor);
   }
 }
 

@@ -142,8 +142,11 @@ bool Executor::isSharedRace(const Warp &warp, int lane, uint64_t word,
 
 bool Executor::checkSharedWrite(Warp &warp, const Inst &inst, int lane,
                                 Cta &owner, uint32_t offset, uint32_t bytes,
-                                Scope strength) {
+                                Scope strength, const uint8_t *incoming) {
   SharedShadow &shadow = *owner.shadow;
+  // Several warps may store the same value: compilers do, and it is harmless.
+  bool isSame =
+      incoming && std::memcmp(incoming, owner.smem.data() + offset, bytes) == 0;
   const uint64_t mine = hasWriter | uint64_t(warp.clusterIndex) << warpShift |
                         static_cast<uint64_t>(lane) << laneShift |
                         uint64_t(strength) << strengthShift |
@@ -170,14 +173,14 @@ bool Executor::checkSharedWrite(Warp &warp, const Inst &inst, int lane,
                        clockOf(word) == std::min(warp.clock, lastClock) &&
                        shadow.sites[w] == inst.source;
     if ((word & hasWriter) && (word >> writeShift & mask) && !isSameStore &&
-        isSharedRace(warp, lane, word, strength)) {
+        !isSame && isSharedRace(warp, lane, word, strength)) {
       fail(warp, inst, lane,
            "overwrites shared address " + hex(4 * w) + ", " +
                whoWrote(*warp.cta->cluster, word, shadow.sites[w]) +
                ", without a barrier between the two");
       return false;
     }
-    if (!checkReader(warp, inst, lane, owner, w, mask))
+    if (!isSame && !checkReader(warp, inst, lane, owner, w, mask))
       return false;
     shadow.words[w] = (word & initMask) | mask | mask << writeShift | mine;
     shadow.sites[w] = inst.source;
@@ -199,6 +202,12 @@ std::string Executor::describeReader(const Cta &owner, uint32_t offset) {
       return "the copy of " + site(copy->inst->source) +
              " (cp.async.bulk.wait_group.read was not waited for)";
   }
+  for (const auto &op : owner.cluster->tensorOps)
+    if ((op->kind == TensorOp::Mma || op->kind == TensorOp::Copy) &&
+        involves(*op, owner))
+      return "the product of " + site(op->inst->source) +
+             " or a later one (the mbarrier of its tcgen05.commit was not "
+             "waited for)";
   for (const auto &warp : owner.warps)
     if (!warp->products.empty())
       return "the product of " + site(warp->products.front().inst->source) +
@@ -207,14 +216,16 @@ std::string Executor::describeReader(const Cta &owner, uint32_t offset) {
 }
 
 /// Stores by ordinary instructions that a copy or product of `warp` will meet:
-/// they must be fenced by the writing thread and ordered before.
+/// they must be ordered before, with a fence by the writing thread or by one
+/// behind it in that order.
 bool Executor::checkFenced(Warp &warp, const Inst &inst, int lane,
                            const Cta &owner, uint32_t w, const char *verb) {
   const SharedShadow &shadow = *owner.shadow;
   uint64_t word = shadow.words[w];
   const Cluster &cluster = *warp.cta->cluster;
   const Warp &writer = warpAt(cluster, warpOf(word));
-  if (writer.fenced[laneOf(word)] < clockOf(word)) {
+  if (writer.fenced[laneOf(word)] < clockOf(word) &&
+      !isFenced(warp, lane, warpOf(word), laneOf(word), clockOf(word))) {
     fail(warp, inst, lane,
          std::string(verb) + " shared address " + hex(4 * w) + ", " +
              whoWrote(cluster, word, shadow.sites[w]) +
@@ -304,7 +315,8 @@ void Executor::endAsyncWrite(const Copy &copy, Cta &owner, uint32_t offset,
   uint64_t state = initMask;
   if (copy.hasBarrier) {
     constexpr uint32_t offsetMask = (1u << clusterRankShift) - 1;
-    uint32_t at = owner.rank << clusterRankShift | (copy.barrier & offsetMask);
+    uint32_t at = copy.barrierRank(owner.rank) << clusterRankShift |
+                  (copy.barrier & offsetMask);
     const MbarrierClocks &barrier = owner.cluster->mbarriers[at];
     if (barrier.index && barrier.index <= 0x1ff)
       state |= hasCopier | uint64_t(barrier.index) << warpShift |
@@ -330,8 +342,10 @@ bool Executor::checkCopier(const Warp &warp, const Inst &inst, int lane,
 }
 
 void Executor::proxyFence(Warp &warp, uint32_t mask) {
-  for (; mask; mask &= mask - 1)
-    warp.fenced[lowest(mask)] = warp.clock;
+  for (uint32_t rest = mask; rest; rest &= rest - 1)
+    warp.fenced[lowest(rest)] = warp.clock;
+  // What others did before is covered, too.
+  learnFenced(warp, mask);
   ++warp.clock;
 }
 
@@ -429,7 +443,8 @@ bool Executor::checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
 
 bool Executor::checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
                                 Allocation &allocation, uint64_t address,
-                                uint64_t bytes, Scope strength) {
+                                uint64_t bytes, Scope strength,
+                                const uint8_t *incoming) {
   uint64_t offset = address - allocation.base;
   if (!allocation.written.empty()) {
     for (uint64_t i = 0; i < bytes;) {
@@ -455,9 +470,12 @@ bool Executor::checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
     std::atomic<uint64_t> &place = allocation.writers[w];
     uint64_t word = place.load(std::memory_order_relaxed);
     // Lanes that write one place in one instruction: one of them wins.
+    bool isSame =
+        incoming && std::memcmp(incoming, allocation.data + offset, bytes) == 0;
     bool isSameStore = globalWarpOf(word) == globalWarpOf(mine) &&
                        (word & lastGlobalClock) == (mine & lastGlobalClock);
-    if (word && !isSameStore && isGlobalRace(warp, lane, word, mask, strength))
+    if (word && !isSameStore && !isSame &&
+        isGlobalRace(warp, lane, word, mask, strength))
       return failGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
                             "writes % which & writes, too", strength);
     place.store(mine | mask << 52, std::memory_order_relaxed);
@@ -465,7 +483,7 @@ bool Executor::checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
     word = reader.load(std::memory_order_relaxed);
     if (!word)
       continue;
-    if (isGlobalRace(warp, lane, word, mask, strength))
+    if (!isSame && isGlobalRace(warp, lane, word, mask, strength))
       return failGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
                             "writes % which & reads", strength);
     reader.store(0, std::memory_order_relaxed);
@@ -514,7 +532,11 @@ bool Executor::checkMbarrier(Warp &warp, const Inst &inst, int lane, Cta &owner,
              site(barrier.initSite));
     return false;
   }
-  if (isAsync &&
+  // Within a CTA a barrier between the two is enough on hardware: compilers
+  // rely on that. Between CTAs of a cluster it takes the fence.
+  bool isOrdered = cluster.ctas.size() == 1 &&
+                   (&init != &warp || warp.barrierClock > barrier.initClock);
+  if (isAsync && !isOrdered &&
       std::max(init.fenced[barrier.initLane],
                init.initFenced[barrier.initLane]) < barrier.initClock) {
     fail(warp, inst, lane,

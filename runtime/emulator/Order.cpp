@@ -53,15 +53,29 @@ const Epoch *findGrid(const GridRef &grid, uint32_t warp) {
   return at != grid->end() && at->warp == warp ? &at->epoch : nullptr;
 }
 
+static void joinEpochs(std::vector<Epoch> &to, const std::vector<Epoch> &from) {
+  if (to.size() < from.size())
+    to.resize(from.size());
+  for (size_t i = 0; i < from.size(); ++i)
+    to[i].join(from[i]);
+}
+static void joinNumbers(std::vector<uint32_t> &to,
+                        const std::vector<uint32_t> &from) {
+  if (to.size() < from.size())
+    to.resize(from.size(), 0);
+  for (size_t i = 0; i < from.size(); ++i)
+    to[i] = std::max(to[i], from[i]);
+}
+
+void Clocks::joinTensor(const std::vector<uint32_t> &other) {
+  joinNumbers(tensor, other);
+}
+
 void Clocks::join(const Clocks &other) {
-  if (warps.size() < other.warps.size())
-    warps.resize(other.warps.size());
-  for (size_t i = 0; i < other.warps.size(); ++i)
-    warps[i].join(other.warps[i]);
-  if (phases.size() < other.phases.size())
-    phases.resize(other.phases.size(), 0);
-  for (size_t i = 0; i < other.phases.size(); ++i)
-    phases[i] = std::max(phases[i], other.phases[i]);
+  joinEpochs(warps, other.warps);
+  joinNumbers(phases, other.phases);
+  joinNumbers(tensor, other.tensor);
+  joinEpochs(fenced, other.fenced);
   grid = joinGrid(grid, other.grid);
 }
 
@@ -257,6 +271,29 @@ void Executor::releaseTo(Warp &warp, uint32_t mask, Clocks &to) {
 
 void Executor::acquireFrom(Warp &warp, uint32_t mask, const Clocks &from) {
   learn(warp, mask, [&](Clocks &known) { known.join(from); });
+  warp.known.joinTensor(from.tensor); // of the warp as a whole
+}
+
+/// A proxy fence of these lanes covers what they know.
+void Executor::learnFenced(Warp &warp, uint32_t mask) {
+  Clocks covered;
+  covered.fenced = knowledge(warp, mask).warps;
+  acquireFrom(warp, mask, covered);
+}
+
+bool Executor::isFenced(const Warp &warp, int lane, unsigned writer,
+                        unsigned writerLane, uint32_t clock) const {
+  auto covers = [&](const Clocks &known) {
+    return writer < known.fenced.size() &&
+           known.fenced[writer].knows(writerLane, clock);
+  };
+  if (covers(warp.known))
+    return true;
+  uint32_t lanes = lane < 0 ? warp.extraLanes : warp.extraLanes & 1u << lane;
+  for (; lanes; lanes &= lanes - 1)
+    if (covers(warp.extra[lowest(lanes)]))
+      return true;
+  return false;
 }
 
 /// bar.warp.sync: the lanes know each other's work and what each of them knew.

@@ -73,6 +73,12 @@ struct Clocks {
   std::vector<Epoch> warps;
   std::vector<uint32_t> phases;
   GridRef grid;
+  /// Tensor memory: of each warp its loads, its stores and its asynchronous
+  /// work (products, copies) that are known to be complete; or empty.
+  std::vector<uint32_t> tensor;
+  /// What of the cluster's warps lies before a proxy fence that is known: a
+  /// fence covers all that its thread knows, whoever wrote it.
+  std::vector<Epoch> fenced;
 
   bool knows(unsigned warp, unsigned lane, uint32_t clock) const {
     return warp < warps.size() && warps[warp].knows(lane, clock);
@@ -89,6 +95,7 @@ struct Clocks {
     return warps[warp];
   }
   void join(const Clocks &other);
+  void joinTensor(const std::vector<uint32_t> &other);
 };
 
 /// What a release pattern hands on with the value that it writes.

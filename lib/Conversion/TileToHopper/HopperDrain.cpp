@@ -44,6 +44,8 @@ LogicalResult HopperEmitter::emitDrain(tile::DrainOp drain, Unit &unit) {
       }
       auto work = [&] { emitDrainEntry(drain, unit, chunk, entry, chunk == 0); };
       auto pass = [&] {
+        // All lanes must have seen the phase before its slot is filled again.
+        m.warpBarrier();
         for (Slot &slot : entry)
           releaseByWarp(slot.empty);
       };
@@ -93,6 +95,8 @@ void HopperEmitter::emitDrainEntry(tile::DrainOp drain, Unit &unit,
     m.namedBarrier(add(consumer, c(1)), warpgroupThreads);
   emitPartialSums(drain, unit, chunk, sumValues, /*beforeBarrier=*/false);
   if (!stores) {
+    if (!sums)
+      m.warpBarrier(); // all lanes have read it
     for (const Slot &slot : slots)
       releaseByWarp(slot.empty);
     return;

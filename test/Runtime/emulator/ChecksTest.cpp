@@ -32,6 +32,8 @@ TEST(Checks, ReadBeforeTheCopyIsComplete) {
   std::string body = prologue + expectTx + load + waitBar + copyOut + "ret;";
   expectSilent(body);
   expectReport(without(body, waitBar), "has not written yet");
+  // The other parity is the phase before, which is over.
+  expectReport(replaced(body, "[bar], 0;", "[bar], 1;"), "has not written yet");
   // The message names both accesses.
   Launch launch;
   launch.order = Order::Adversarial;
@@ -101,6 +103,24 @@ TEST(Checks, WritesWithoutProxyFence) {
   expectSilent(product, threads(128));
   expectReport(without(product, proxyFence),
                "has not executed fence.proxy.async", threads(128));
+  // A fence behind the barrier covers what its thread has learnt there, in the
+  // storing thread and in one that it learns from; not one that nothing orders.
+  std::string late = without(body, proxyFence);
+  expectSilent(replaced(late, store, "@%p1 " + proxyFence + store));
+  std::string relayed = prologue + R"(
+    setp.ge.u32 %p3, %r1, 64; setp.ge.u32 %p4, %r1, 32;
+    sub.u32 %r14, %r6, 256; @%p3 st.shared.b32 [%r14], %r1;
+    bar.sync 0;
+    @%p3 bra DONE;
+    @%p4 fence.proxy.async.shared::cta;
+    bar.sync 1, 64;
+    @%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd4], [%r3], 128;
+    @%p1 cp.async.bulk.commit_group;
+    @%p1 cp.async.bulk.wait_group 0;
+DONE: ret;)";
+  expectSilent(relayed, threads(96));
+  expectReport(without(relayed, "bar.sync 1, 64;"),
+               "has not executed fence.proxy.async", threads(96));
   // The fence alone does not order the threads: warp 1 writes, warp 0 stores.
   std::string other = prologue +
                       "setp.ge.u32 %p3, %r1, 32; @%p3 bra FILL0; bra STORE; "
@@ -225,6 +245,10 @@ TEST(Checks, UnorderedAccessesOfSharedMemory) {
                         "@%p1 ld.shared.b32 %r11, [second];",
                         "@%p1 st.shared.b32 [second], %r2;"),
                "without a barrier between the two", threads(64));
+  // Several warps may store the same value.
+  expectSilent(prologue + "st.shared.b32 [second], %r2; ret;", threads(64));
+  expectReport(prologue + "st.shared.b32 [second], %r1; ret;",
+               "without a barrier between the two", threads(64));
   // Through an mbarrier, a flag, an arrival at a named barrier.
   expectSilent(prologue + R"(
     setp.ge.u32 %p3, %r1, 32; setp.eq.u32 %p4, %r1, 32;
@@ -259,6 +283,7 @@ TEST(Checks, UnorderedAccessesOfDeviceMemory) {
 SECOND:
 L:  ld.acquire.gpu.global.b32 %r10, [%rd4+64]; setp.eq.u32 %p5, %r10, 0; @%p5 bra L;
     ld.global.b32 %r11, [%rd4];
+    mov.u32 %r20, 6;
     st.global.b32 [%rd4], %r20;
     ret;)";
   expectSilent(body, grid(2));
@@ -276,6 +301,8 @@ L:  ld.acquire.gpu.global.b32 %r10, [%rd4+64]; setp.eq.u32 %p5, %r10, 0; @%p5 br
   };
   reports(without(body, wait));
   reports(without(without(body, wait), "ld.global.b32 %r11, [%rd4];"));
+  // Several CTAs may store the same value.
+  expectSilent(prologue + "@%p1 st.global.b32 [%rd4], %r2; ret;", grid(4));
   // An atomic counter orders, too.
   expectSilent(prologue + R"(
     mov.u32 %r20, %ctaid.x; mul.wide.u32 %rd7, %r20, 4; add.u64 %rd7, %rd4, %rd7;
@@ -340,6 +367,43 @@ L:  ld.acquire.gpu.global.b32 %r10, [flag]; setp.eq.u32 %p5, %r10, 0; @%p5 bra L
   }
 }
 
+// Copies whose device memory is not there, or read-only.
+TEST(Checks, CopiesOutOfBounds) {
+  const std::string bulk =
+      prologue + replaced(expectTx, "1024", "512") +
+      "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%r3], [%rd3], 512, [bar];" +
+      waitBar + "ret;";
+  expectSilent(bulk);
+  expectReport(replaced(bulk, "[%rd3]", "[%rd3+528]"),
+               "is out of bounds or read-only: byte 528 of 'in' (1024 bytes)");
+  expectReport(replaced(bulk, "[%rd3]", "[%rd3+8]"), "not a multiple of 16");
+  expectReport(prologue + fillBuffer +
+                   "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd3], "
+                   "[%r3], 512; ret;",
+               "read-only: byte 0 of 'in'");
+  // A map of more rows than there are.
+  TestKernel kernel;
+  kernel.load(kernelText(prologue + "mov.u32 %r10, 4;" + expectTx +
+                             replaced(load, "{%r2, %r2}", "{%r2, %r10}") +
+                             waitBar + "ret;",
+                         3, "", moduleText));
+  kernel.shape.block = {32, 1, 1};
+  TensorMapParams map;
+  map.type = MapType::UInt32;
+  map.rank = 2;
+  map.address = kernel.upload(std::vector<uint32_t>(256, 7), "in");
+  map.sizes[0] = 32, map.sizes[1] = 9;
+  map.strides[0] = 128;
+  map.box[0] = 32, map.box[1] = 8;
+  std::string error =
+      kernel.run({kernel.map(map), kernel.map(map), kernel.number(0)}).text();
+  EXPECT_NE(error.find("the tensor map reaches 128 bytes"), std::string::npos)
+      << error;
+  EXPECT_NE(error.find("byte 1024 of 'in' (1024 bytes)"), std::string::npos)
+      << error;
+}
+
 TEST(Checks, BytesThatTheBarrierDoesNotExpect) {
   std::string body = prologue + expectTx + load + waitBar + "ret;";
   expectReport(replaced(body, "1024", "512"), "bytes more than it expects");
@@ -376,9 +440,17 @@ TEST(Checks, MbarrierInitialisation) {
                 error.find("no mbarrier was initialised") != std::string::npos)
         << error;
   }
+  // In a CTA a barrier behind the initialisation is enough for copies (as in
+  // Triton's kernels); in a cluster it takes the fence.
   std::string copy = prologue + expectTx + load + waitBar + "ret;";
-  expectReport(without(copy, "fence.mbarrier_init.release.cluster;"),
+  const std::string fence = "fence.mbarrier_init.release.cluster;";
+  expectSilent(copy);
+  expectSilent(without(copy, fence));
+  expectReport(without(without(copy, fence), "bar.sync 0;"),
                "was not followed by fence.mbarrier_init");
+  expectSilent(copy, grid(2, 2));
+  expectReport(without(copy, fence), "was not followed by fence.mbarrier_init",
+               grid(2, 2));
   // Ordinary accesses of a barrier's bytes.
   expectReport(prologue + "ld.shared.b32 %r10, [bar]; ret;",
                "which is an mbarrier");

@@ -557,6 +557,19 @@ DRAIN: bar.sync 2, 64;
                 shapeOf(2, 32), "", options);
     EXPECT_NE(error.find("spins"), std::string::npos) << error;
   }
+  // A warp that computes for long without showing anything is none, though
+  // another one spins meanwhile.
+  EXPECT_EQ(errorOf(R"(
+      mov.u32 %r1, %tid.x; mov.u32 %r2, 0; setp.ge.u32 %p2, %r1, 32;
+      st.shared.b32 [bar], %r2; bar.sync 0;
+      @%p2 bra COUNT;
+W:    ld.volatile.shared.b32 %r3, [bar]; setp.eq.u32 %p1, %r3, 0; @%p1 bra W;
+      ret;
+COUNT: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 200000; @%p1 bra COUNT;
+      st.volatile.shared.b32 [bar], %r2;
+      ret;)",
+                    shapeOf(1, 64), ".shared .align 8 .b64 bar;", options),
+            "");
   // Lanes that never come.
   std::string error = errorOf(R"(
       mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 3;
@@ -595,6 +608,9 @@ TEST(Machine, StopsAtTheStepLimit) {
               "1; st.global.b32 [%rd1], %r1; bra L;",
               shapeOf(1, 32), "", options);
   EXPECT_NE(error.find("limit of 100000"), std::string::npos) << error;
+  // It says where everyone is.
+  EXPECT_NE(error.find("CTA 0, warp 0 at PTX line"), std::string::npos)
+      << error;
 }
 
 TEST(Machine, RegistersMoveBetweenWarpgroups) {
@@ -649,6 +665,10 @@ TEST(Machine, ChecksTheLaunch) {
             std::string::npos);
   EXPECT_NE(errorWith(shapeOf(3, 64, 2)).find("not a multiple"),
             std::string::npos);
+  LaunchShape huge = shapeOf(0x7ffffffe, 64, 2);
+  huge.grid.y = 65535;
+  EXPECT_NE(errorWith(huge).find("has 140735340740610 CTAs"), std::string::npos)
+      << errorWith(huge);
   LaunchShape large = shapeOf(2, 64, 2);
   large.dynamicSmemBytes = 227 * 1024 + 1;
   EXPECT_NE(errorWith(large).find("shared memory"), std::string::npos);

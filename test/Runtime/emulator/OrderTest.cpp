@@ -221,7 +221,7 @@ TEST(Order, SharedMemoryOfLanes) {
     bar.warp.sync -1;
     ld.shared.b32 %r8, [%r7];
     bar.warp.sync -1;
-    st.shared.b32 [%r6], %r1;
+    not.b32 %r9, %r1; st.shared.b32 [%r6], %r9;
     ret;)";
   expectSilent(inside);
   expectReport(without(inside, "bar.warp.sync -1;"), sharedRace);
