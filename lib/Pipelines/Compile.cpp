@@ -11,6 +11,7 @@
 #include "backfuse/Pipelines/CompileGraph.h"
 #include "backfuse/Pipelines/CompileOptions.h"
 #include "backfuse/Pipelines/Pipelines.h"
+#include "backfuse/Pipelines/PredictPlan.h"
 #include "backfuse/Pipelines/RunPipeline.h"
 #include "backfuse/Support/OutputFile.h"
 #include "backfuse/Target/Bundle/BundleWriter.h"
@@ -263,7 +264,17 @@ static LogicalResult compileGraphModule(ModuleOp module,
   if (failed(buildBundle(module, *kernels, options, bundle)))
     return failure();
   if (options.emit == EmitKind::Plan) {
-    outputs.push_back({"plan", printPlan(bundle)});
+    std::string text = printPlan(bundle);
+    // Nothing is left open in a graph of fixed extents.
+    auto graph = *module.getOps<mlp::GraphOp>().begin();
+    if (options.predicts() ||
+        (graph.getDimNames().empty() && graph.getParams().empty())) {
+      FailureOr<std::string> prediction = predictPlan(module, options);
+      if (failed(prediction))
+        return failure();
+      text += *prediction;
+    }
+    outputs.push_back({"plan", text});
     return success();
   }
   llvm::Expected<std::string> bytes = serializeBundle(bundle);
