@@ -159,7 +159,8 @@ static Error parseParams(mlp::GraphOp graph, ArrayRef<std::string> params,
     if (isBool && !result.params.count(name))
       return createStringError("--set: no value for the parameter '" +
                                Twine(name) + "'; give --set " + name +
-                               "=true or " + name + "=false");
+                               "=true or " + name +
+                               "=false");
   return Error::success();
 }
 
@@ -336,7 +337,7 @@ Expected<SmallVector<PlanCase>> CaseFile::read() {
     return fail(file.getError().message());
   Expected<llvm::json::Value> json = llvm::json::parse((*file)->getBuffer());
   if (!json)
-    return fail(llvm::toString(json.takeError()));
+    return fail("not JSON: " + llvm::toString(json.takeError()));
   root = json->getAsObject();
   const llvm::json::Array *list = root ? root->getArray("cases") : nullptr;
   if (!list || list->empty())

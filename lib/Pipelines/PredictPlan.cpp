@@ -114,7 +114,8 @@ static void print(llvm::raw_ostream &os, const KernelCost &kernel) {
 static double print(llvm::raw_ostream &os, ModuleOp module,
                     const arch::Rates &rates, const PlanCase &values) {
   std::optional<Selection> selection = select(module, values);
-  os << "  case " << values.str() << ": ";
+  std::string name = values.str();
+  os << "  case " << (name.empty() ? "fixed extents" : name) << ": ";
   if (!selection) {
     os << "no kernel runs\n";
     return 0;
