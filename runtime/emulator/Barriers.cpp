@@ -27,6 +27,7 @@ void Executor::barrierMayComplete(Cta &cta, unsigned id) {
         if (checks) {
           acquireFrom(*warp, barrier.clocks, false);
           cta.lastUse[id].emplace_back(warp->clusterIndex, ++warp->clock());
+          warp->barrierClock = warp->clock();
         }
         if (barrier.isReduce) {
           // The fragment stands behind its instruction.

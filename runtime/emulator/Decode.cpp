@@ -15,6 +15,7 @@ const char *opName(Op op) {
                                       "arithmetic",
                                       "select",
                                       "compare",
+                                      "compare halves",
                                       "predicate logic",
                                       "predicate move",
                                       "set",

@@ -258,12 +258,22 @@ bool Decoder::decodeCompare(const std::string &root) {
     return false;
   if (combines && !predicateSource(operand(3), refs[4]))
     return false;
+  bool isPacked = type == Type::F16x2 || type == Type::BF16x2;
   if (root == "set") {
-    if (byteSize(resultType) != 4 && resultType != Type::U16 &&
-        resultType != Type::S16)
+    bool isHalf = type == Type::F16 || type == Type::BF16;
+    bool isOk = isPacked ? resultType == type || resultType == Type::U32 ||
+                               resultType == Type::S32
+                : resultType == Type::U16 || resultType == Type::S16
+                    ? isHalf
+                    : resultType == Type::U32 || resultType == Type::S32 ||
+                          resultType == Type::F32 || resultType == Type::F16 ||
+                          resultType == Type::BF16;
+    if (!isOk)
       return unsupported();
     if (!destination(first, resultType, byteSize(resultType), refs[0]))
       return false;
+  } else if (isPacked && first.kind != Operand::Pair) {
+    return fail("expects two predicates, one for each half: p|q");
   } else if (first.kind == Operand::Pair) {
     if (!predicateDestination(first.elements[0], refs[0]) ||
         !predicateDestination(first.elements[1], refs[1]))
@@ -271,9 +281,13 @@ bool Decoder::decodeCompare(const std::string &root) {
   } else if (!predicateDestination(first, refs[0])) {
     return false;
   }
-  Inst &inst = emit(root == "set" ? Op::SetValue : Op::Compare, refs);
+  Inst &inst = emit(root == "set" ? Op::SetValue
+                    : isPacked    ? Op::CompareX2
+                                  : Op::Compare,
+                    refs);
   inst.compare = fn;
   inst.type = resultType;
+  inst.count = isPacked ? 2 : 1;
   inst.laneFlags = flags;
   inst.sub = static_cast<uint8_t>(logic);
   return true;

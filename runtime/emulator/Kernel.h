@@ -23,6 +23,7 @@ enum class Op : uint8_t {
   Lane,      ///< refs: d, sources; `lane`
   Select,    ///< d, a, b, predicate
   Compare,   ///< p, q, a, b, combining predicate; `compare`
+  CompareX2, ///< the same on halves: p is for the lower ones, q for the upper
   PredLogic, ///< p, a, b; `sub` is LogicOp
   PredMove,  ///< p, a
   SetValue,  ///< set.: d, a, b, combining predicate; `compare`

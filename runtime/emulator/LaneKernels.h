@@ -108,6 +108,7 @@ enum : uint32_t {
   integerRound = 1024, ///< cvt.rni and its like
   shiftAmount = 2048,  ///< bfind.shiftamt
   noFtz = 4096,
+  upperHalf = 8192, ///< comparisons of packed halves
   tableShift = 16
 };
 } // namespace lane

@@ -75,6 +75,10 @@ struct Warp {
   uint32_t exited = 0;
   bool isDone = false;
   bool isSpinning = false; ///< ran long without doing anything that others see
+  // Whether it can go on like that: see Executor::noteSpin.
+  bool spinsForever = false;
+  uint64_t spinProgress = 0, spinHash = 0, spinTurns = 0, spinPower = 1;
+  uint64_t spinInstructions = 0;
   uint8_t *regs = nullptr;
   uint32_t *preds = nullptr;
   std::unique_ptr<uint8_t[]> storage;
@@ -96,6 +100,7 @@ struct Warp {
   std::vector<uint32_t> fenced; ///< per lane: writes up to this clock are
                                 ///< visible to asynchronous copies
   std::vector<uint32_t> initFenced;         ///< the same for mbarrier.init
+  uint32_t barrierClock = 0;                ///< when it left a barrier last
   std::vector<uint64_t> pendingD, pendingA; ///< places of products in flight
   std::vector<uint64_t> touched;            ///< places used since wgmma.fence
   /// Per lane: the lanes that used shared memory together with it since they
@@ -240,6 +245,9 @@ public:
   std::unique_ptr<Cluster> makeCluster(uint32_t linear);
   enum class Status : uint8_t { Done, Stalled, Yielded };
   Status runCluster(Cluster &cluster);
+  bool isOver(uint64_t steps);
+  /// Whether all warps that could run only repeat themselves.
+  bool spinsForever(const Cluster &cluster) const;
   /// Lets waits that may time out return false. Whether there were any.
   bool timeOutWaits(Cluster &cluster);
   void finish(); ///< adds counts to the launch's report
@@ -255,6 +263,8 @@ private:
   std::vector<float> panelA, panelB;
   const bool checks;
 
+  void noteSpin(Warp &warp, uint64_t executed);
+
   // Interpreter.cpp
   void runWarp(Warp &warp, uint64_t quantum);
   int selectFragment(Warp &warp, bool rotate);
@@ -267,6 +277,8 @@ private:
                     uint32_t mask);
   bool execWarpOp(Warp &warp, const Inst &inst, uint32_t mask);
   bool execMatrix(Warp &warp, const Inst &inst, uint32_t mask);
+  uint32_t compareWith(const Warp &warp, const Inst &inst, uint32_t mask,
+                       unsigned half) const;
   bool execMisc(Warp &warp, const Inst &inst, uint32_t mask);
   void execExit(Warp &warp, Fragment &fragment, uint32_t mask);
   void barrierMayComplete(Cta &cta, unsigned id);
@@ -343,8 +355,10 @@ private:
                        uint32_t index) const;
   bool checkSharedRead(Warp &warp, const Inst &inst, int lane, Cta &owner,
                        uint32_t offset, uint32_t bytes, bool isSync);
+  /// `incoming`: the bytes of an ordinary store.
   bool checkSharedWrite(Warp &warp, const Inst &inst, int lane, Cta &owner,
-                        uint32_t offset, uint32_t bytes, bool isSync);
+                        uint32_t offset, uint32_t bytes, bool isSync,
+                        const uint8_t *incoming = nullptr);
   /// A copy or product will read these bytes; `takes` counts it as a reader.
   bool checkAsyncRead(Warp &warp, const Inst &inst, int lane, Cta &owner,
                       uint32_t offset, uint32_t bytes, bool takes,
@@ -363,7 +377,8 @@ private:
                        bool isSync, bool polls = false);
   bool checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
                         Allocation &allocation, uint64_t address,
-                        uint64_t bytes, bool isSync);
+                        uint64_t bytes, bool isSync,
+                        const uint8_t *incoming = nullptr);
   bool checkFenced(Warp &warp, const Inst &inst, int lane, const Cta &owner,
                    uint32_t word, const char *verb);
   std::string describeReader(const Cta &owner, uint32_t offset);

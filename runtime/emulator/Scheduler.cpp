@@ -15,6 +15,7 @@
 #include "runtime/emulator/Machine.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace backfuse::emulator {
 
@@ -152,6 +153,21 @@ Warp *Executor::pickWarp(Cluster &cluster, bool spinning) {
   return nullptr;
 }
 
+/// Whether the launch must stop: after `steps` instructions, or by request.
+bool Executor::isOver(uint64_t steps) {
+  if (launch.options.interrupt && launch.options.interrupt->load()) {
+    launch.fail("kernel '" + kernel.name + "': interrupted after " +
+                std::to_string(steps) + " instructions");
+    return true;
+  }
+  if (!launch.options.stepLimit || steps <= launch.options.stepLimit)
+    return false;
+  launch.fail("kernel '" + kernel.name + "': the limit of " +
+              std::to_string(launch.options.stepLimit) +
+              " instructions is reached");
+  return true;
+}
+
 Executor::Status Executor::runCluster(Cluster &cluster) {
   constexpr uint64_t longSlice = 20000;
   const Order order = launch.options.order;
@@ -164,12 +180,8 @@ Executor::Status Executor::runCluster(Cluster &cluster) {
       completeAfterSlice(cluster);
       uint64_t all = launch.steps.fetch_add(counts.instructions - before,
                                             std::memory_order_relaxed);
-      if (launch.options.stepLimit && all > launch.options.stepLimit) {
-        launch.fail("kernel '" + kernel.name + "': the limit of " +
-                    std::to_string(launch.options.stepLimit) +
-                    " instructions is reached");
+      if (isOver(all))
         break;
-      }
       if (order == Order::Random && ++slices >= 64)
         return Status::Yielded;
       continue;
@@ -192,15 +204,13 @@ Executor::Status Executor::runCluster(Cluster &cluster) {
         if (canRun(*warp) && warp->isSpinning) {
           uint64_t instructions = counts.instructions;
           runWarp(*warp, 2000);
-          uint64_t all = launch.steps.fetch_add(
-              counts.instructions - instructions, std::memory_order_relaxed);
+          uint64_t executed = counts.instructions - instructions;
+          uint64_t all =
+              launch.steps.fetch_add(executed, std::memory_order_relaxed);
+          noteSpin(*warp, executed);
           spun = true;
-          if (launch.options.stepLimit && all > launch.options.stepLimit) {
-            launch.fail("kernel '" + kernel.name + "': the limit of " +
-                        std::to_string(launch.options.stepLimit) +
-                        " instructions is reached");
+          if (isOver(all))
             return Status::Stalled;
-          }
         }
     if (spun && cluster.progress != before) {
       for (const auto &cta : cluster.ctas)
@@ -217,6 +227,60 @@ Executor::Status Executor::runCluster(Cluster &cluster) {
     return Status::Stalled;
   }
   return Status::Stalled;
+}
+
+/// A warp that others see nothing of may poll memory or compute for long. It
+/// polls in vain if it comes to a state again that it was in since anything
+/// moved (Brent's method: compare with the state at the last power of two), or
+/// if it went on for very long: loops with counters come to new states.
+void Executor::noteSpin(Warp &warp, uint64_t executed) {
+  constexpr uint64_t patience = 50'000'000;
+  uint64_t progress = launch.progress.load() + warp.cta->cluster->progress;
+  if (warp.spinProgress != progress || !warp.isSpinning) {
+    warp.spinsForever = false;
+    warp.spinProgress = progress;
+    warp.spinHash = warp.spinTurns = warp.spinInstructions = 0;
+    warp.spinPower = 1;
+    return;
+  }
+  uint64_t hash = 14695981039346656037ull;
+  auto mix = [&](const void *data, size_t bytes) {
+    auto *at = static_cast<const uint8_t *>(data);
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+      uint64_t word;
+      std::memcpy(&word, at, 8);
+      hash = (hash ^ word) * 1099511628211ull;
+      hash ^= hash >> 32;
+    }
+    for (; bytes; --bytes, ++at)
+      hash = (hash ^ *at) * 1099511628211ull;
+  };
+  for (const Fragment &fragment : warp.fragments) {
+    mix(&fragment.pc, sizeof fragment.pc);
+    mix(&fragment.mask, sizeof fragment.mask);
+    mix(&fragment.wait, sizeof fragment.wait);
+  }
+  mix(warp.regs, kernel.registerBytes);
+  mix(warp.preds, kernel.numPredicates * sizeof *warp.preds);
+  mix(warp.local.data(), warp.local.size());
+  warp.spinInstructions += executed;
+  if ((warp.spinTurns && hash == warp.spinHash) ||
+      warp.spinInstructions > patience)
+    warp.spinsForever = true;
+  if (++warp.spinTurns == warp.spinPower) {
+    warp.spinHash = hash;
+    warp.spinPower *= 2;
+  }
+}
+
+bool Executor::spinsForever(const Cluster &cluster) const {
+  for (const auto &cta : cluster.ctas)
+    for (const auto &warp : cta->warps)
+      if (canRun(*warp) &&
+          !(warp->spinsForever &&
+            warp->spinProgress == launch.progress.load() + cluster.progress))
+        return false;
+  return true;
 }
 
 bool Executor::timeOutWaits(Cluster &cluster) {

@@ -55,6 +55,9 @@ struct SharedShadow {
 struct Clocks {
   std::vector<uint32_t> warps; ///< and, behind them, phases of mbarriers
   std::map<uint32_t, uint32_t> ctas;
+  /// Up to which clock stores of the cluster's warps lie before a proxy fence
+  /// that is known: a fence covers all that its thread knows, whoever wrote it.
+  std::vector<uint32_t> fenced;
 
   bool knows(unsigned index, uint32_t clock) const {
     return index < warps.size() && warps[index] >= clock;
@@ -64,8 +67,15 @@ struct Clocks {
       warps.resize(other.warps.size(), 0);
     for (size_t i = 0; i < other.warps.size(); ++i)
       warps[i] = std::max(warps[i], other.warps[i]);
+    joinFenced(other.fenced);
     if (withCtas)
       joinCtas(other.ctas);
+  }
+  void joinFenced(const std::vector<uint32_t> &other) {
+    if (fenced.size() < other.size())
+      fenced.resize(other.size(), 0);
+    for (size_t i = 0; i < other.size(); ++i)
+      fenced[i] = std::max(fenced[i], other[i]);
   }
   void joinCtas(const std::map<uint32_t, uint32_t> &other) {
     for (auto [cta, clock] : other) {

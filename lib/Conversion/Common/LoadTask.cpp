@@ -33,11 +33,12 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, Value pool) {
       if (failed(emitIf(op, nested)))
         return failure();
     } else if (auto acquire = dyn_cast<tile::AcquireOp>(op)) {
-      if (poolOf(acquire.getRing()) != pool)
+      Value ringPool = poolOf(acquire.getRing());
+      if (pool && ringPool != pool)
         continue;
-      Slot slot = currentSlot(pool);
-      Value phase =
-          loadVariable(b, states.find(pool)->second.phase, b.getI32Type());
+      Slot slot = currentSlot(ringPool);
+      Value phase = loadVariable(b, states.find(ringPool)->second.phase,
+                                 b.getI32Type());
       m.mbarrierWait(slot.empty, xori(phase, c(1)));
       slot.bytes = copiedBytes(acquire);
       if (slot.bytes)
@@ -52,7 +53,8 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, Value pool) {
         continue;
       if (!slot->second.bytes)
         m.mbarrierArrive(slot->second.full);
-      advance(pool);
+      auto acquire = commit.getSlot().getDefiningOp<tile::AcquireOp>();
+      advance(poolOf(acquire.getRing()));
     } else if (failed(emitScalar(op))) {
       return failure();
     }

@@ -54,13 +54,13 @@ LogicalResult TaskEmitter::emitSumBlock(Block &block) {
               .getBuffers()[sum.getBuffer()]
               .getElement()
               .getIntOrFloatBitWidth() != 16)
-        return sum.emitOpError("expects a 16-bit operand to sum");
+        return sum.emitOpError("expects a 16-bit operand on ") << targetName;
       if (cast<tile::RingType>(sum.getRing().getType())
                   .getBuffers()[sum.getBuffer()]
                   .getRows() %
               16 !=
           0)
-        return sum.emitOpError("expects a multiple of 16 rows to sum");
+        return sum.emitOpError("expects a multiple of 16 rows on ") << targetName;
       emitSumOperand(sum);
     } else if (isa<scf::IfOp>(op)) {
       if (failed(emitIf(op, [&](Block &body) { return emitSumBlock(body); })))

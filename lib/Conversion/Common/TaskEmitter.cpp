@@ -111,7 +111,7 @@ LogicalResult TaskEmitter::emitScalar(Operation &op) {
   if (!isa<arith::ArithDialect>(op.getDialect()) ||
       !llvm::all_of(op.getOperandTypes(), isScalar) ||
       !llvm::all_of(op.getResultTypes(), isScalar))
-    return op.emitOpError("has no lowering to a machine here");
+    return op.emitOpError("has no lowering to ") << targetName << " here";
   if (isa<arith::ConstantOp>(op))
     return success(); // see `mapped`
   OperationState state(op.getLoc(), op.getName().getStringRef());

@@ -67,8 +67,8 @@ mlir::FailureOr<KernelLayout> computeLayout(tile::KernelOp kernel,
 class BlackwellEmitter : TaskEmitter {
 public:
   BlackwellEmitter(tile::KernelOp kernel, const KernelLayout &layout,
-                   mlir::OpBuilder &builder)
-      : TaskEmitter(kernel, layout, builder), layout(layout) {}
+                   const arch::Target &target, mlir::OpBuilder &builder)
+      : TaskEmitter(kernel, layout, target.name, builder), layout(layout) {}
 
   /// Creates the llvm.func before the kernel, which stays.
   mlir::FailureOr<mlir::Operation *> emit();

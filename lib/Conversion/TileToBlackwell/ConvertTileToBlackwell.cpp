@@ -64,7 +64,7 @@ struct ConvertTileToBlackwellPass final
       if (failed(layout))
         return signalPassFailure();
       OpBuilder inside(kernel.getContext());
-      BlackwellEmitter emitter(kernel, *layout, inside);
+      BlackwellEmitter emitter(kernel, *layout, *machine, inside);
       FailureOr<Operation *> function = emitter.emit();
       if (failed(function))
         return signalPassFailure();

@@ -24,34 +24,11 @@ using namespace mlir;
 using namespace backfuse;
 using namespace backfuse::hopper;
 
-/// What the launch plan needs to know of the kernel.
-static void attachLayout(tile::KernelOp kernel, const KernelLayout &layout,
-                         Operation *function) {
-  Builder b(kernel.getContext());
-  SmallVector<Attribute> maps;
-  for (const MapUse &use : layout.maps)
-    maps.push_back(b.getDenseI64ArrayAttr(
-        {use.argument, use.boxRows, use.panelCols, use.panels}));
-  SmallVector<int64_t> arguments(layout.plainArguments.begin(),
-                                 layout.plainArguments.end());
-  SmallVector<Attribute> types;
-  for (BlockArgument argument : kernel.getBlock().getArguments())
-    types.push_back(TypeAttr::get(argument.getType()));
-  function->setAttr("tile.bindings", kernel.getBindings());
-  function->setAttr("tile.types", b.getArrayAttr(types));
-  function->setAttr("tile.maps", b.getArrayAttr(maps));
-  function->setAttr("tile.arguments", b.getDenseI64ArrayAttr(arguments));
-  function->setAttr("tile.smem_bytes", b.getI64IntegerAttr(layout.smemBytes));
-  function->setAttr(
-      "tile.threads",
-      b.getI64IntegerAttr(layout.isConversion ? convertThreads : threads));
-  function->setAttr(
-      "tile.roles",
-      layout.isConversion
-          ? b.getStrArrayAttr({"0-7 convert"})
-          : b.getStrArrayAttr({"0 load", "2-3 sum", "4-11 multiply, drain"}));
-  for (NamedAttribute attribute : kernel->getDiscardableAttrs())
-    function->setAttr(attribute.getName(), attribute.getValue());
+/// Which warps do what, for reports.
+static SmallVector<std::string> describeRoles(const KernelLayout &layout) {
+  if (layout.isConversion)
+    return {"0-7 convert"};
+  return {"0 load", "2-3 sum", "4-11 multiply, drain"};
 }
 
 namespace {
@@ -76,7 +53,9 @@ struct ConvertTileToHopperPass final
       FailureOr<Operation *> function = emitter.emit();
       if (failed(function))
         return signalPassFailure();
-      attachLayout(kernel, *layout, *function);
+      attachLayout(kernel, *layout,
+                   layout->isConversion ? convertThreads : threads,
+                   describeRoles(*layout), *function);
       kernel.erase();
     }
   }

@@ -20,10 +20,6 @@ using namespace backfuse::hopper;
 
 static constexpr int64_t entryCols = 64;
 
-Value HopperEmitter::vectorElement(Value vector, int64_t i) {
-  return pairElement(b, vector, i);
-}
-
 LogicalResult HopperEmitter::emitDrain(tile::DrainOp drain, Unit &unit) {
   for (Operation &op : drain.getBody().front().without_terminator())
     if (StringRef why = whyNotElementOp(&op); !why.empty())

@@ -1,4 +1,4 @@
-//===- HopperEmitter.cpp - Prologue, roles and units for sm_90a -----------===//
+//===- HopperEmitter.cpp - Prologue and roles for sm_90a ------------------===//
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "HopperEmitter.h"
@@ -10,227 +10,19 @@ using namespace mlir;
 using namespace backfuse;
 using namespace backfuse::hopper;
 
-//===----------------------------------------------------------------------===//
-// i32 arithmetic
-//===----------------------------------------------------------------------===//
-
-Value HopperEmitter::add(Value x, Value y) {
-  return arith::AddIOp::create(b, x, y);
-}
-Value HopperEmitter::sub(Value x, Value y) {
-  return arith::SubIOp::create(b, x, y);
-}
-Value HopperEmitter::mul(Value x, Value y) {
-  return arith::MulIOp::create(b, x, y);
-}
-Value HopperEmitter::divu(Value x, Value y) {
-  return arith::DivUIOp::create(b, x, y);
-}
-Value HopperEmitter::remu(Value x, Value y) {
-  return arith::RemUIOp::create(b, x, y);
-}
-Value HopperEmitter::ceilDiv(Value x, int64_t y) {
-  return divu(add(x, c(y - 1)), c(y));
-}
-Value HopperEmitter::minu(Value x, Value y) {
-  return arith::MinUIOp::create(b, x, y);
-}
-Value HopperEmitter::andi(Value x, Value y) {
-  return arith::AndIOp::create(b, x, y);
-}
-Value HopperEmitter::xori(Value x, Value y) {
-  return arith::XOrIOp::create(b, x, y);
-}
-Value HopperEmitter::shl(Value x, int64_t bits) {
-  return arith::ShLIOp::create(b, x, c(bits));
-}
-Value HopperEmitter::shr(Value x, int64_t bits) {
-  return arith::ShRUIOp::create(b, x, c(bits));
-}
-Value HopperEmitter::eq(Value x, Value y) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y);
-}
-Value HopperEmitter::ne(Value x, Value y) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x, y);
-}
-Value HopperEmitter::ult(Value x, Value y) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, y);
-}
-Value HopperEmitter::uge(Value x, Value y) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, x, y);
-}
-Value HopperEmitter::select(Value condition, Value x, Value y) {
-  return arith::SelectOp::create(b, condition, x, y);
-}
-Value HopperEmitter::zext64(Value x) {
-  return arith::ExtUIOp::create(b, b.getI64Type(), x);
-}
-Value HopperEmitter::mul64(Value x, Value y) {
-  return arith::MulIOp::create(b, x, y);
-}
-
-void HopperEmitter::ifThen(Value condition, function_ref<void()> body) {
-  auto op = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(op.thenBlock());
-  body();
-}
-
-void HopperEmitter::forRange(Value count, function_ref<void(Value)> body) {
-  auto loop = scf::ForOp::create(b, c(0), count, c(1));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
-
-//===----------------------------------------------------------------------===//
-// Values of the tile.kernel
-//===----------------------------------------------------------------------===//
-
-Value HopperEmitter::mapped(Value value) {
-  if (Value known = values.lookupOrNull(value))
-    return known;
-  // Constants are emitted where they are used.
-  if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
-    if (value.getType().isIndex())
-      return m.i32(cast<IntegerAttr>(constant.getValue()).getInt());
-    return arith::ConstantOp::create(b, constant.getValue());
-  }
-  llvm_unreachable("value of the kernel was not emitted");
-}
-
-LogicalResult HopperEmitter::emitScalar(Operation &op) {
-  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
-  if (!isa<arith::ArithDialect>(op.getDialect()) ||
-      !llvm::all_of(op.getOperandTypes(), isScalar) ||
-      !llvm::all_of(op.getResultTypes(), isScalar))
-    return op.emitOpError("has no lowering to sm_90a here");
-  if (isa<arith::ConstantOp>(op))
-    return success(); // see `mapped`
-  OperationState state(op.getLoc(), op.getName().getStringRef());
-  for (Value operand : op.getOperands())
-    state.operands.push_back(mapped(operand));
-  for (Type type : op.getResultTypes())
-    state.types.push_back(type.isIndex() ? Type(b.getI32Type()) : type);
-  state.attributes = op.getAttrs();
-  Operation *copy = b.create(state);
-  values.map(op.getResults(), copy->getResults());
-  return success();
-}
-
-LogicalResult
-HopperEmitter::emitLoop(Operation &op,
-                        function_ref<LogicalResult(Block &)> body) {
-  auto loop = cast<scf::ForOp>(op);
-  if (!loop.getInitArgs().empty())
-    return loop.emitOpError("expects a loop without carried values");
-  auto copy = scf::ForOp::create(b, mapped(loop.getLowerBound()),
-                                 mapped(loop.getUpperBound()),
-                                 mapped(loop.getStep()));
-  values.map(loop.getInductionVar(), copy.getInductionVar());
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(copy.getBody());
-  return body(*loop.getBody());
-}
-
-LogicalResult HopperEmitter::emitIf(Operation &op,
-                                    function_ref<LogicalResult(Block &)> body) {
-  auto branch = cast<scf::IfOp>(op);
-  if (branch.getNumResults() || branch.elseBlock())
-    return branch.emitOpError("expects a branch without results and else");
-  LogicalResult result = success();
-  ifThen(mapped(branch.getCondition()),
-         [&] { result = body(*branch.thenBlock()); });
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
-// Rings
-//===----------------------------------------------------------------------===//
-
-int64_t HopperEmitter::bufferOffset(tile::RingType ring, int64_t index) {
-  int64_t offset = 0;
-  for (tile::BufferAttr buffer : ring.getBuffers().take_front(index))
-    offset += buffer.numBytes();
-  return offset;
-}
-
-HopperEmitter::Slot HopperEmitter::currentSlot(Value pool) {
-  const PoolLayout &p = layout.pools.find(pool)->second;
-  Value stage =
-      loadVariable(b, states.find(pool)->second.stage, b.getI32Type());
-  Value barrier = add(smem, shl(stage, 3));
-  Slot slot;
-  slot.address =
-      add(add(smem, c(p.dataOffset)), mul(stage, c(p.slotBytes)));
-  slot.full = add(barrier, c(p.fullOffset));
-  slot.empty = add(barrier, c(p.emptyOffset));
-  return slot;
-}
-
-void HopperEmitter::advance(Value pool) {
-  const PoolLayout &p = layout.pools.find(pool)->second;
-  PoolState &state = states.find(pool)->second;
-  Value stage = loadVariable(b, state.stage, b.getI32Type());
-  Value phase = loadVariable(b, state.phase, b.getI32Type());
-  Value next = add(stage, c(1));
-  Value wraps = eq(next, c(p.slots));
-  storeVariable(b, state.stage, select(wraps, c(0), next));
-  storeVariable(b, state.phase, select(wraps, xori(phase, c(1)), phase));
-}
-
-void HopperEmitter::waitFull(Value pool, const Slot &slot) {
-  m.mbarrierWait(slot.full, loadVariable(b, states.find(pool)->second.phase,
-                                         b.getI32Type()));
-}
-
-void HopperEmitter::releaseByWarp(Value empty) {
-  ifThen(eq(lane, c(0)), [&] { m.mbarrierArrive(empty); });
-}
-
-void HopperEmitter::createRoleState() {
-  // Variables belong to the function's entry, but each role starts with its
-  // own values: slot 0, phase 0.
-  states.clear();
-  OpBuilder::InsertionGuard guard(b);
-  for (auto &[pool, p] : layout.pools) {
-    PoolState state;
-    {
-      OpBuilder::InsertionGuard entryGuard(b);
-      b.setInsertionPointToStart(kernelEntry(function));
-      state.stage = createVariable(b, b.getI32Type());
-      state.phase = createVariable(b, b.getI32Type());
-    }
-    storeVariable(b, state.stage, c(0));
-    storeVariable(b, state.phase, c(0));
-    states[pool] = state;
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Prologue
-//===----------------------------------------------------------------------===//
-
-static constexpr StringRef sharedSymbol = "smem";
-
 void HopperEmitter::emitPrologue() {
-  smem = m.sharedBase(sharedSymbol);
-  tid = m.threadIdX();
-  warp = m.uniform(shr(tid, 5));
-  lane = andi(tid, c(31));
-  cta = m.ctaIdX();
-  numCtas = m.numCtasX();
-
+  emitIndices();
   // One arrival of the load task fills a slot; the eight consumer warps and the
   // sum warps empty it.
   ifThen(eq(tid, c(0)), [&] {
-    int64_t consumers =
-        numConsumers * 4 + (layout.hasSum ? numSumWarps : 0);
-    for (auto &[pool, p] : layout.pools)
+    for (auto &[pool, p] : layout.pools) {
+      int64_t consumers =
+          numConsumers * 4 + (p.sums ? hopper::numSumWarps : 0);
       for (int64_t i = 0; i < p.slots; ++i) {
         m.mbarrierInit(add(smem, c(p.fullOffset + 8 * i)), 1);
         m.mbarrierInit(add(smem, c(p.emptyOffset + 8 * i)), consumers);
       }
+    }
     m.fenceMbarrierInit();
   });
   ifThen(eq(tid, c(32)), [&] {
@@ -240,195 +32,14 @@ void HopperEmitter::emitPrologue() {
   m.ctaBarrier();
 }
 
-Value HopperEmitter::mapPointer(const MapUse &use) {
-  return kernelEntry(function)->getArgument(layout.mapIndex(use));
-}
-
-void HopperEmitter::emitSpaces(tile::ForEachUnitOp loop) {
-  for (Value value : loop.getSpaces()) {
-    auto op = value.getDefiningOp<tile::SpaceOp>();
-    Space space;
-    space.m = mapped(op.getM());
-    space.n = mapped(op.getN());
-    space.k = mapped(op.getK());
-    space.bm = op.getTile()[0];
-    space.bn = op.getTile()[1];
-    space.bk = op.getTile()[2];
-    space.cost = op.getCost();
-    space.tilesN = ceilDiv(space.n, space.bn);
-    space.tiles = mul(ceilDiv(space.m, space.bm), space.tilesN);
-    space.kTiles = ceilDiv(space.k, space.bk);
-    space.splits = minu(mapped(op.getSplits()), space.kTiles);
-    space.units = mul(space.tiles, space.splits);
-    space.stepsPerUnit = divu(space.kTiles, space.splits);
-    spaces[value] = space;
-    spaceOrder.push_back(value);
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Units
-//===----------------------------------------------------------------------===//
-//
-// Units are dealt to the CTA with the least cost so far. The first space goes
-// round: CTA i gets units i, i + G, ... of G CTAs. Where its units are no
-// multiple of G, the last `few` CTAs have one unit less; the second space then
-// starts with `rounds` rounds over these alone, until they have caught up, and
-// goes on round over all. Further spaces go on round where the one before
-// stopped. That is list scheduling in closed form; only the costs of the first
-// two spaces matter to it.
-
-LogicalResult HopperEmitter::emitUnits(
-    tile::ForEachUnitOp loop,
-    function_ref<LogicalResult(unsigned, Unit &)> body) {
-  Value previousUnits, position; // of the deal, modulo G
-  for (auto [index, value] : llvm::enumerate(spaceOrder)) {
-    Space &space = spaces[value];
-    Value first, few, rounds, catchesUp;
-    if (index == 0) {
-      first = cta;
-    } else if (index == 1) {
-      Space &before = spaces[spaceOrder[0]];
-      Value left = remu(before.units, numCtas);
-      Value any = ne(left, c(0));
-      few = sub(numCtas, left);
-      Value costBefore = add(before.stepsPerUnit, c(before.cost));
-      Value cost = add(space.stepsPerUnit, c(space.cost));
-      rounds = divu(add(costBefore, sub(cost, c(1))), cost);
-      rounds = select(any, rounds, c(0));
-      catchesUp = arith::AndIOp::create(b, any, uge(cta, left));
-      position = mul(rounds, few);
-      first = select(catchesUp, sub(cta, left), add(position, cta));
-    } else {
-      Value dealt = index == 2 ? sub(previousUnits,
-                                     minu(previousUnits, position))
-                               : add(previousUnits, position);
-      position = remu(dealt, numCtas);
-      first = remu(sub(add(cta, numCtas), position), numCtas);
-    }
-    previousUnits = space.units;
-
-    Type i32 = b.getI32Type();
-    auto whileOp = scf::WhileOp::create(b, TypeRange{i32, i32},
-                                        ValueRange{first, c(0)});
-    OpBuilder::InsertionGuard guard(b);
-    Location loc = b.getLoc();
-    Block *before = b.createBlock(&whileOp.getBefore(), {}, {i32, i32},
-                                  {loc, loc});
-    scf::ConditionOp::create(b, ult(before->getArgument(0), space.units),
-                             before->getArguments());
-    Block *after =
-        b.createBlock(&whileOp.getAfter(), {}, {i32, i32}, {loc, loc});
-    Value unitIndex = after->getArgument(0), round = after->getArgument(1);
-
-    // Splits of a tile are dealt `tiles` units apart: all tiles of the first
-    // split, then those of the next, so that the last split waits for units
-    // that were dealt before.
-    Unit unit;
-    unit.space = &space;
-    unit.split = divu(unitIndex, space.tiles);
-    unit.tileIndex = sub(unitIndex, mul(unit.split, space.tiles));
-    Value tileM = divu(unit.tileIndex, space.tilesN);
-    Value tileN = sub(unit.tileIndex, mul(tileM, space.tilesN));
-    unit.m0 = mul(tileM, c(space.bm));
-    unit.n0 = mul(tileN, c(space.bn));
-    Value firstStep = divu(mul(space.kTiles, unit.split), space.splits);
-    Value endStep =
-        divu(mul(space.kTiles, add(unit.split, c(1))), space.splits);
-    unit.k0 = mul(firstStep, c(space.bk));
-    unit.steps = sub(endStep, firstStep);
-    unit.last = eq(add(unit.split, c(1)), space.splits);
-    bindUnit(loop.getBodies()[index].front(), unit);
-    if (failed(body(index, unit)))
-      return failure();
-
-    Value nextRound = add(round, c(1));
-    Value next = add(unitIndex, numCtas);
-    if (index == 1) {
-      Value within = ult(nextRound, rounds);
-      Value joins = eq(nextRound, rounds);
-      Value caught = select(within, add(unitIndex, few),
-                            select(joins, add(mul(rounds, few), cta), next));
-      next = select(catchesUp, caught, next);
-    }
-    scf::YieldOp::create(b, ValueRange{next, nextRound});
-  }
-  return success();
-}
-
-void HopperEmitter::bindUnit(Block &block, const Unit &unit) {
-  // Named: a ValueRange of a list in a range-for outlives the list.
-  Value parts[] = {unit.m0,    unit.n0,    unit.k0,
-                   unit.steps, unit.split, unit.last};
-  values.map(block.getArguments(), ArrayRef<Value>(parts));
-}
-
-//===----------------------------------------------------------------------===//
-// Roles
-//===----------------------------------------------------------------------===//
-
-static tile::TaskOp findTask(tile::KernelOp kernel, tile::TaskKind kind) {
-  for (tile::TaskOp task : kernel.getBlock().getOps<tile::TaskOp>())
-    if (task.getKind() == kind)
-      return task;
-  return {};
-}
-
-FailureOr<Operation *> HopperEmitter::emit() {
-  OpBuilder outer(kernel);
-  SmallVector<Type> types;
-  for (unsigned argument : layout.plainArguments) {
-    Type type = kernel.getBlock().getArgument(argument).getType();
-    if (type.isIndex())
-      type = b.getI32Type();
-    else if (isa<tile::WorkspaceType, tile::GlobalTensorType>(type))
-      type = globalPointerType(b.getContext());
-    types.push_back(type);
-  }
-  KernelShape shape;
-  shape.threads = layout.isConversion ? convertThreads : threads;
-  shape.maxRegisters = layout.isConversion ? 0 : launchRegisters;
-  function = createKernel(outer, kernel.getLoc(), kernel.getSymName(),
-                          layout.maps.size(), types, shape);
-  Block *entry = kernelEntry(function);
-  for (auto [i, argument] : llvm::enumerate(layout.plainArguments))
-    values.map(kernel.getBlock().getArgument(argument),
-               entry->getArgument(layout.maps.size() + i));
-
-  b.setInsertionPointToEnd(entry);
-  // The launches of a plan overlap: each may begin while the one before ends,
-  // and reads and writes nothing before that is complete.
-  bool dependent = kernel->hasAttr("tile.dependent");
-  bool hasDependents = kernel->hasAttr("tile.has_dependents");
-  if (hasDependents)
-    m.launchDependents();
-  if (layout.isConversion) {
-    if (dependent)
-      m.waitForPrerequisites();
-    if (failed(emitConvertKernel()))
-      return failure();
-    createReturn(b);
-    return function;
-  }
-  emitPrologue();
-  if (dependent)
-    m.waitForPrerequisites();
-  for (Operation &op : kernel.getBlock()) {
-    if (isa<tile::TaskOp, tile::SpaceOp, tile::PoolOp, tile::RingOp,
-            tile::AccumulatorsOp>(op))
-      continue;
-    if (failed(emitScalar(op)))
-      return failure();
-  }
-  tile::TaskOp load = findTask(kernel, tile::TaskKind::Load);
-  auto loadUnits = *load.getBody().getOps<tile::ForEachUnitOp>().begin();
-  emitSpaces(loadUnits);
-
+LogicalResult HopperEmitter::emitRoles() {
   LogicalResult result = success();
   auto role = [&](LogicalResult emitted) {
     if (failed(emitted))
       result = failure();
   };
+  tile::ForEachUnitOp loadUnits =
+      unitsOf(findTask(kernel, tile::TaskKind::Load));
   auto producers = scf::IfOp::create(b, ult(warp, c(4)), /*else=*/true);
   b.setInsertionPointToStart(producers.thenBlock());
   m.setMaxRegisters(producerRegisters, /*increase=*/false);
@@ -436,12 +47,13 @@ FailureOr<Operation *> HopperEmitter::emit() {
     ifThen(eq(lane, c(0)), [&] {
       createRoleState();
       role(emitUnits(loadUnits, [&](unsigned i, Unit &) {
-        return emitLoadBlock(loadUnits.getBodies()[i].front());
+        return emitLoadBlock(loadUnits.getBodies()[i].front(),
+                             /*pool=*/Value());
       }));
     });
   });
   if (tile::TaskOp sum = findTask(kernel, tile::TaskKind::Sum))
-    ifThen(uge(warp, c(firstSumWarp)), [&] {
+    ifThen(uge(warp, c(hopper::firstSumWarp)), [&] {
       createRoleState();
       role(emitSumTask(sum));
     });
@@ -449,8 +61,30 @@ FailureOr<Operation *> HopperEmitter::emit() {
   m.setMaxRegisters(consumerRegisters, /*increase=*/true);
   createRoleState();
   role(emitConsumer());
+  return result;
+}
 
-  b.setInsertionPointToEnd(entry);
+FailureOr<Operation *> HopperEmitter::emit() {
+  TaskEmitter::firstSumWarp = hopper::firstSumWarp;
+  TaskEmitter::numSumWarps = hopper::numSumWarps;
+  KernelShape shape;
+  shape.threads = layout.isConversion ? convertThreads : threads;
+  shape.maxRegisters = layout.isConversion ? 0 : launchRegisters;
+  createFunction(shape);
+  emitLaunchDependents();
+  if (layout.isConversion) {
+    emitWaitForPrerequisites();
+    if (failed(emitConvertKernel()))
+      return failure();
+    createReturn(b);
+    return function;
+  }
+  emitPrologue();
+  emitWaitForPrerequisites();
+  if (failed(emitKernelScalars()))
+    return failure();
+  LogicalResult result = emitRoles();
+  b.setInsertionPointToEnd(kernelEntry(function));
   createReturn(b);
   if (failed(result))
     return failure();

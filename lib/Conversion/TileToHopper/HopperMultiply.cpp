@@ -5,6 +5,7 @@
 // multiply task's operations, then the drain task's.
 //===----------------------------------------------------------------------===//
 #include "HopperEmitter.h"
+#include "backfuse/Conversion/Common/ElementRegion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -12,13 +13,6 @@
 using namespace mlir;
 using namespace backfuse;
 using namespace backfuse::hopper;
-
-static tile::ForEachUnitOp unitsOf(tile::KernelOp kernel, tile::TaskKind kind) {
-  for (tile::TaskOp task : kernel.getBlock().getOps<tile::TaskOp>())
-    if (task.getKind() == kind)
-      return *task.getBody().getOps<tile::ForEachUnitOp>().begin();
-  return {};
-}
 
 /// f32 accumulators of one thread for an accumulator: 64 rows x columns over
 /// 128 threads (hopper.md 2.1).
@@ -46,8 +40,10 @@ LogicalResult HopperEmitter::emitConsumer() {
     for (int64_t i = 0; i < slotsPerEntry; ++i)
       pending.push_back(createVariable(b, b.getI32Type()));
   }
-  tile::ForEachUnitOp multiply = unitsOf(kernel, tile::TaskKind::Multiply);
-  tile::ForEachUnitOp drain = unitsOf(kernel, tile::TaskKind::Drain);
+  tile::ForEachUnitOp multiply =
+      unitsOf(findTask(kernel, tile::TaskKind::Multiply));
+  tile::ForEachUnitOp drain =
+      unitsOf(findTask(kernel, tile::TaskKind::Drain));
   return emitUnits(multiply, [&](unsigned i, Unit &unit) -> LogicalResult {
     if (failed(emitMultiplyBlock(multiply.getBodies()[i].front(), unit)))
       return failure();
@@ -248,7 +244,7 @@ void HopperEmitter::emitCombineSplits(tile::CombineSplitsOp combine,
             m.offset(pointer, m.i64(i * 4 * warpgroupThreads)));
         for (int64_t j = 0; j < 4; ++j) {
           Value sum = loadVariable(b, variable, b.getF32Type(), i + j);
-          Value part = vectorElement(four, j);
+          Value part = pairElement(b, four, j);
           storeVariable(b, variable, arith::AddFOp::create(b, sum, part),
                         i + j);
         }

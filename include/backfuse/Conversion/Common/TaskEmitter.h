@@ -81,9 +81,11 @@ void attachLayout(tile::KernelOp kernel, const TaskLayout &layout,
 
 class TaskEmitter {
 protected:
+  /// `targetName` is what errors call the machine.
   TaskEmitter(tile::KernelOp kernel, const TaskLayout &layout,
-              mlir::OpBuilder &builder)
-      : kernel(kernel), layout(layout), b(kernel.getLoc(), builder), m(b) {}
+              llvm::StringRef targetName, mlir::OpBuilder &builder)
+      : kernel(kernel), layout(layout), targetName(targetName),
+        b(kernel.getLoc(), builder), m(b) {}
 
   // A slot that a role holds.
   struct Slot {
@@ -128,7 +130,8 @@ protected:
   emitIf(mlir::Operation &op,
          llvm::function_ref<mlir::LogicalResult(mlir::Block &)> body);
 
-  // The load task, by one thread: what goes into the slots of `pool`.
+  // The load task, by one thread: what goes into the slots of `pool`, or of all
+  // pools where it is null.
   mlir::LogicalResult emitLoadBlock(mlir::Block &block, mlir::Value pool);
   void emitCopy(tile::CopyOp copy);
 
@@ -191,6 +194,7 @@ protected:
 
   tile::KernelOp kernel;
   const TaskLayout &layout;
+  llvm::StringRef targetName;
   mlir::ImplicitLocOpBuilder b;
   NvvmBuilder m;
   mlir::IRMapping values;
