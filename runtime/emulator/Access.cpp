@@ -139,6 +139,10 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
       }
       (isLoad ? counts.globalBytesLoaded : counts.globalBytesStored) += total;
       if (checks) {
+        if (launch.overlapped && mayOverlap(warp) &&
+            !checkOverlap(warp, inst, static_cast<int>(lane), *allocation,
+                          address, total))
+          return false;
         if (isLoad ? !checkGlobalRead(warp, inst, static_cast<int>(lane),
                                       *allocation, address, total, strength,
                                       strength != Scope::None, true)
@@ -342,6 +346,10 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
       }
       counts.globalBytesStored += total;
       if (checks) {
+        if (launch.overlapped && mayOverlap(warp) &&
+            !checkOverlap(warp, inst, static_cast<int>(lane), *allocation,
+                          address, total))
+          return false;
         if ((op != AtomicOp::Exch &&
              !checkGlobalRead(warp, inst, static_cast<int>(lane), *allocation,
                               address, total, strength, op == AtomicOp::Cas)) ||

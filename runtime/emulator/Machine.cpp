@@ -74,6 +74,7 @@ Error Module::kernelInfo(const std::string &name, KernelInfo &info) const {
 struct Machine::Impl {
   DeviceMemory memory;
   uint64_t launches = 0;
+  uint32_t lastLaunch = 0; ///< Launch::id
 };
 
 Machine::Machine() : impl(new Impl) {}
@@ -563,6 +564,8 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
   unsigned hostThreads =
       std::max(1u, std::min(options.threads, residentClusters));
   launch.id = impl->launches++ % shadow::numLaunchIds + 1;
+  launch.overlapped = options.dependent ? impl->lastLaunch : 0;
+  impl->lastLaunch = launch.id;
   launch.checks = options.checks;
   for (auto &allocation : impl->memory.all()) {
     if (!allocation || !allocation->isLive || allocation->isReadOnly)

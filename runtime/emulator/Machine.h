@@ -171,6 +171,7 @@ struct Copy {
   uint32_t barrier = 0; ///< shared::cluster address
   bool hasBarrier = false;
   bool isPair = false;    ///< .cta_group::2: see barrierRank
+  bool overlaps = false;  ///< issued before griddepcontrol.wait
   uint16_t multicast = 0; ///< 0: none
   /// The CTA whose mbarrier is credited for what the CTA `rank` receives: its
   /// own, or the one in its pair that the barrier's parity says.
@@ -205,6 +206,8 @@ struct Cta {
   std::unique_ptr<SharedShadow> shadow;
   int64_t freeRegisters = 0; ///< given back by setmaxnreg.dec
   std::unique_ptr<TensorMemory> tensor;
+  /// Warps of the cluster that executed griddepcontrol.wait, and their clocks.
+  std::vector<std::pair<unsigned, uint32_t>> gridWaits;
 };
 
 struct Cluster {
@@ -242,7 +245,8 @@ struct Launch {
   uint32_t smemEnd = 0;
 
   bool checks = false;
-  uint32_t id = 0; ///< of this launch, for shadows of device memory
+  uint32_t id = 0;         ///< of this launch, for shadows of device memory
+  uint32_t overlapped = 0; ///< id of the launch that may still run; 0: none
   SyncWords syncWords;
 
   std::atomic<bool> stop{false};
@@ -476,6 +480,10 @@ private:
                    const Cta &owner, uint32_t word, const char *verb);
   bool checkReader(const Warp &warp, const Inst &inst, int lane, Cta &owner,
                    uint32_t word, uint64_t mask);
+  bool mayOverlap(const Warp &warp) const;
+  bool checkOverlap(const Warp &warp, const Inst &inst, int lane,
+                    const Allocation &allocation, uint64_t address,
+                    uint64_t bytes);
   bool checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
                        Allocation &allocation, uint64_t address, uint64_t bytes,
                        Scope strength, bool polls = false, bool isLoad = false);

@@ -206,6 +206,7 @@ bool Executor::tensorAlloc(Warp &warp, Fragment &fragment, const Inst &inst) {
             static_cast<uint32_t>(to & ((1u << clusterRankShift) - 1)), 4,
             Scope::None))
       return false;
+    meetLanes(warp, warp.lanes); // all lanes took part
   }
   auto bits = static_cast<uint32_t>(column);
   std::memcpy(where, &bits, 4);
