@@ -657,8 +657,10 @@ bool Executor::tensorWrite(Copy &copy) {
       Scope strength = isReduce ? Scope::Gpu : Scope::None;
       if ((isReduce && !checkGlobalRead(*copy.warp, *copy.inst, lane,
                                         *allocation, to, bytes, strength)) ||
-          !checkGlobalWrite(*copy.warp, *copy.inst, lane, *allocation, to,
-                            bytes, strength))
+          !checkGlobalWrite(
+              *copy.warp, *copy.inst, lane, *allocation, to, bytes, strength,
+              isReduce ? nullptr
+                       : copy.data.data() + offset + first * elementBytes))
         return false;
     }
     const uint8_t *from = copy.data.data() + offset + first * elementBytes;
@@ -737,9 +739,8 @@ bool Executor::stepCopy(Copy &copy) {
     }
     Allocation *allocation = nullptr;
     if (uint8_t *to = launch.memory->at(copy.global, copy.bytes, &allocation)) {
-      if (copy.overlaps &&
-          !checkOverlap(*copy.warp, *copy.inst, lane, *allocation, copy.global,
-                        copy.bytes))
+      if (copy.overlaps && !checkOverlap(*copy.warp, *copy.inst, lane,
+                                         *allocation, copy.global, copy.bytes))
         return true;
       bool isReduce = copy.kind == CopyKind::BulkReduce;
       Scope strength = isReduce ? Scope::Gpu : Scope::None;
@@ -748,7 +749,8 @@ bool Executor::stepCopy(Copy &copy) {
             !checkGlobalRead(*copy.warp, *copy.inst, lane, *allocation,
                              copy.global, copy.bytes, strength)) ||
            !checkGlobalWrite(*copy.warp, *copy.inst, lane, *allocation,
-                             copy.global, copy.bytes, strength)))
+                             copy.global, copy.bytes, strength,
+                             isReduce ? nullptr : copy.data.data())))
         return true;
       if (copy.kind == CopyKind::BulkReduce)
         reduceInto(copy.reduce, copy.type, to, copy.data.data(), copy.bytes);
