@@ -210,7 +210,7 @@ class Tests:
                 limit=3600):
             self.execute("elementary functions against f64", [
                 sys.executable, script, "check", "--kernel-run", self.options.kernel_run, "--dir", directory,
-                "--device=emulator", *([] if self.options.long else ["--points=70000"])], limit=3600)
+                "--device=emulator", *([] if self.options.long else ["--points=100000"])], limit=3600)
 
     def randomEpilogue(self, graph):
         source = os.path.join(self.directory, graph["file"])
