@@ -15,7 +15,7 @@ mlp.graph @wide(%x: tensor<?x64xbf16, #mlp.dims<T, _>> "x", %w: tensor<64x107374
   mlp.output %y "y" : tensor<?x1073741824xbf16, #mlp.dims<T, _>>
 }
 //--- common.mlir
-mlp.graph @common(%x: tensor<?x64xbf16, #mlp.dims<T, _>> "x", %w: tensor<64x16384xbf16> "w") {
-  %y = mlp.matmul %x, %w : tensor<?x64xbf16, #mlp.dims<T, _>>, tensor<64x16384xbf16> -> tensor<?x16384xbf16, #mlp.dims<T, _>>
-  mlp.output %y "y" : tensor<?x16384xbf16, #mlp.dims<T, _>>
+mlp.graph @common(%x: tensor<?x64xbf16, #mlp.dims<T, _>> "x", %w: tensor<64x8192xbf16> "w") {
+  %y = mlp.matmul %x, %w : tensor<?x64xbf16, #mlp.dims<T, _>>, tensor<64x8192xbf16> -> tensor<?x8192xbf16, #mlp.dims<T, _>>
+  mlp.output %y "y" : tensor<?x8192xbf16, #mlp.dims<T, _>>
 }

@@ -423,10 +423,12 @@ static void exportProducts(Operation *kernel, const Names &names,
   }
 }
 
-/// Whether some count of rows that 32 bits hold makes `units` more than that.
-static bool mayOverflow(tile::ExprAttr units, ArrayRef<int64_t> splits) {
+/// Whether some count of rows of the range that 32 bits hold makes `units` more
+/// than that.
+static bool mayOverflow(tile::ExprAttr units, tile::RangeAttr range) {
   SmallVector<Attribute> operands, results;
-  int64_t rows = INT32_MAX;
+  ArrayRef<int64_t> splits = range.getSplits();
+  int64_t rows = range.getTo() >= 0 ? range.getTo() - 1 : INT32_MAX;
   for (StringAttr attr : units.getNames()) {
     StringRef name = attr.getValue();
     int64_t value;
@@ -453,7 +455,7 @@ static void exportUnitLimit(Operation *kernel, tile::RangeAttr range,
   if (!all)
     return;
   for (tile::ExprAttr units : all.getAsRange<tile::ExprAttr>()) {
-    if (!mayOverflow(units, range.getSplits()))
+    if (!mayOverflow(units, range))
       continue;
     Code guard;
     guard.append(*variant.guard);
