@@ -209,6 +209,10 @@ void NvvmBuilder::setMaxRegisters(int64_t count, bool increase) {
                                      ? NVVM::SetMaxRegisterAction::increase
                                      : NVVM::SetMaxRegisterAction::decrease);
 }
+Value NvvmBuilder::shuffleFrom(Value value, Value lane) {
+  return NVVM::ShflOp::create(b, value.getType(), i32(-1), value, lane,
+                              i32(31), NVVM::ShflKind::idx, UnitAttr());
+}
 Value NvvmBuilder::shuffleXor(Value value, int64_t mask) {
   return NVVM::ShflOp::create(b, value.getType(), i32(-1), value, i32(mask),
                               i32(31), NVVM::ShflKind::bfly, UnitAttr());

@@ -35,6 +35,7 @@ void BlackwellEmitter::emitPrologue() {
       m.mbarrierInit(add(smem, c(layout.fullOffset + 8 * i)), 1);
       m.mbarrierInit(add(smem, c(layout.emptyOffset + 8 * i)), numDrainWarps);
     }
+    initDealBarriers();
     m.fenceMbarrierInit();
   });
   ifThen(eq(tid, c(32)), [&] {
@@ -130,9 +131,11 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
     createReturn(b);
     return function;
   }
+  LogicalResult result = emitKernelScalars();
+  if (failed(result))
+    return failure();
   emitPrologue();
   emitWaitForPrerequisites();
-  LogicalResult result = emitKernelScalars();
   auto role = [&](int64_t number, function_ref<LogicalResult()> emit) {
     ifThen(eq(warp, c(number)), [&] {
       if (failed(emit()))
@@ -156,6 +159,10 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
       return oneThread([&] { return emitLoadRole(layout.operandPool); });
     });
     role(multiplyWarp, [&] { return emitMultiplyRole(); });
+    role(tensorMemoryWarp, [&] {
+      emitDealTable();
+      return success();
+    });
     if (layout.drainPool)
       role(loadDrainWarp, [&] {
         return oneThread([&] { return emitLoadRole(layout.drainPool); });

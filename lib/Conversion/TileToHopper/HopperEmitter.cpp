@@ -23,6 +23,7 @@ void HopperEmitter::emitPrologue() {
         m.mbarrierInit(add(smem, c(p.emptyOffset + 8 * i)), consumers);
       }
     }
+    initDealBarriers();
     m.fenceMbarrierInit();
   });
   ifThen(eq(tid, c(32)), [&] {
@@ -52,6 +53,7 @@ LogicalResult HopperEmitter::emitRoles() {
       }));
     });
   });
+  ifThen(eq(warp, c(dealWarp)), [&] { emitDealTable(); });
   if (tile::TaskOp sum = findTask(kernel, tile::TaskKind::Sum))
     ifThen(uge(warp, c(hopper::firstSumWarp)), [&] {
       createRoleState();
@@ -79,10 +81,10 @@ FailureOr<Operation *> HopperEmitter::emit() {
     createReturn(b);
     return function;
   }
-  emitPrologue();
-  emitWaitForPrerequisites();
   if (failed(emitKernelScalars()))
     return failure();
+  emitPrologue();
+  emitWaitForPrerequisites();
   LogicalResult result = emitRoles();
   b.setInsertionPointToEnd(kernelEntry(function));
   createReturn(b);

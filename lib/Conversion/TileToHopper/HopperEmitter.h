@@ -2,8 +2,9 @@
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Internal to convert-tile-to-hopper. A kernel has 12 warps: warp 0 is the load
-// task, warps 2 and 3 the sum task, warpgroups 1 and 2 multiply and drain
-// together, 64 rows of the 128-row tile each, accumulators in registers.
+// task, warps 2 and 3 the sum task, of which warp 3 first deals the units,
+// warpgroups 1 and 2 multiply and drain together, 64 rows of the 128-row tile
+// each, accumulators in registers.
 //===----------------------------------------------------------------------===//
 #ifndef BACKFUSE_CONVERSION_TILETOHOPPER_HOPPEREMITTER_H
 #define BACKFUSE_CONVERSION_TILETOHOPPER_HOPPEREMITTER_H
@@ -17,7 +18,7 @@ constexpr int64_t threads = 384, warpgroupThreads = 128, numConsumers = 2;
 constexpr int64_t tileRows = 128, warpgroupRows = 64;
 /// Rows of a tile that a line of a drain's column sums adds up.
 constexpr int64_t sumRows = 64;
-constexpr int64_t firstSumWarp = 2, numSumWarps = 2;
+constexpr int64_t firstSumWarp = 2, numSumWarps = 2, dealWarp = 3;
 constexpr int64_t launchRegisters = 168, producerRegisters = 40,
                   consumerRegisters = 232;
 constexpr llvm::StringLiteral targetName = "sm_90a";

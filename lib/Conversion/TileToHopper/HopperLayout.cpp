@@ -113,7 +113,7 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
                                rows));
   });
 
-  // Barriers first, then the scratch of column sums: for two parities, two
+  // Barriers and the deal first, then the scratch of column sums: for two parities, two
   // warpgroups and four warps 64 f32 each; then the pools on swizzle borders.
   int64_t barriers = 0;
   for (auto &[value, p] : layout.pools) {
@@ -121,6 +121,8 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
     p.emptyOffset = barriers + 8 * p.slots;
     barriers += 16 * p.slots;
   }
+  layout.dealOffset = llvm::alignTo(barriers, 16);
+  barriers = layout.dealOffset + TaskLayout::dealTableBytes(layout.numSpaces);
   layout.scratchOffset = llvm::alignTo(barriers, 128);
   int64_t offset =
       llvm::alignTo(layout.scratchOffset + numSums * 2 * 2 * 4 * 64 * 4, 1024);

@@ -88,6 +88,8 @@ public:
   void fenceProxyAsyncShared();
   void setMaxRegisters(int64_t count, bool increase);
   mlir::Value shuffleXor(mlir::Value value, int64_t mask);
+  /// `value` of lane `lane` (i32).
+  mlir::Value shuffleFrom(mlir::Value value, mlir::Value lane);
 
   //===--- 8x8 matrices of 16-bit elements, transposed ---------------------===//
   /// Four matrices in shared memory whose rows are 16 bytes, those of matrix i at

@@ -60,6 +60,11 @@ struct TaskLayout {
   llvm::SmallVector<unsigned> plainArguments;
   llvm::MapVector<mlir::Value, PoolLayout> pools;
   int64_t smemBytes = 0;
+  /// Where the deal of units stands in shared memory, on a border of 16 bytes,
+  /// and its size for kernels of so many spaces.
+  int64_t dealOffset = 0;
+  static int64_t dealTableBytes(size_t spaces);
+  static int64_t dealLineBytes(size_t spaces);
   bool hasSum = false;
   bool isConversion = false;
 
@@ -68,6 +73,7 @@ struct TaskLayout {
   /// The maps of copies, plain arguments, pools and their users. Emits an error
   /// at a box that cannot be copied.
   mlir::LogicalResult collect(tile::KernelOp kernel);
+  size_t numSpaces = 0;
 };
 
 /// The task of a kind, or null.
@@ -114,6 +120,14 @@ protected:
   void emitIndices();
 
   // Units
+  /// Deals the units of all spaces but the first, by one warp; other roles wait
+  /// for that when they come to a space.
+  void emitDealTable();
+  void initDealBarriers();
+  mlir::Value dealBarrier(size_t index);
+  mlir::Value dealLine(size_t index);
+  mlir::Value costOf(const Space &space);
+  void emitUnit(Space &space, mlir::Value unitIndex, Unit &unit);
   mlir::LogicalResult
   emitUnits(tile::ForEachUnitOp loop,
             llvm::function_ref<mlir::LogicalResult(unsigned, Unit &)> body);
@@ -187,6 +201,7 @@ protected:
   mlir::Value uge(mlir::Value x, mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   mlir::Value zext64(mlir::Value x);
+  mlir::Value toF32(mlir::Value x); // unsigned
   mlir::Value add64(mlir::Value x, mlir::Value y);
   mlir::Value mul64(mlir::Value x, mlir::Value y); // of i64
   void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
