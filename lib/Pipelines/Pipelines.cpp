@@ -39,6 +39,9 @@ void backfuse::buildTilePipeline(OpPassManager &pm, const arch::Target &target,
   routes.precision = precision.str();
   routes.registerOperands = target.generation == arch::Generation::Hopper;
   pm.addNestedPass<mlp::GraphOp>(createRouteProductsPass(routes));
+  // Load tasks of other targets do not await tiles yet.
+  if (target.generation == arch::Generation::Hopper)
+    pm.addNestedPass<mlp::GraphOp>(createChainLaunchesPass());
   SelectSchedulePassOptions schedule;
   schedule.target = target.name.str();
   schedule.tuning = tuningFile.str();

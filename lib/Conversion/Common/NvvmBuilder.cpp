@@ -203,6 +203,9 @@ void NvvmBuilder::fenceProxyAsyncShared() {
       NVVM::SharedSpaceAttr::get(b.getContext(),
                                  NVVM::SharedSpace::shared_cta));
 }
+void NvvmBuilder::fenceProxyAsync() {
+  inlinePtx({}, "fence.proxy.async;", "~{memory}", {});
+}
 void NvvmBuilder::setMaxRegisters(int64_t count, bool increase) {
   NVVM::SetMaxRegisterOp::create(b, count,
                                  increase

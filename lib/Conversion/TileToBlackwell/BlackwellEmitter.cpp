@@ -100,7 +100,7 @@ LogicalResult BlackwellEmitter::emitLoadRole(Value pool) {
   tile::ForEachUnitOp units = unitsOf(findTask(kernel, tile::TaskKind::Load));
   createRoleState();
   LogicalResult result = emitUnits(units, [&](unsigned i, Unit &) {
-    return emitLoadBlock(units.getBodies()[i].front(), pool);
+    return emitLoadBlock(units.getBodies()[i].front(), LoadRole{pool});
   });
   // No arrival may be outstanding when the CTA exits: wait until every slot is
   // empty.

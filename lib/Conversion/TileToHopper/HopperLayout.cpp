@@ -113,6 +113,15 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
                                rows));
   });
 
+  bool inputs = false, computed = false;
+  kernel.walk([&](tile::CopyOp copy) {
+    unsigned argument = cast<BlockArgument>(copy.getTensor()).getArgNumber();
+    bool isInput =
+        kernel.getBinding(argument).getKind() == tile::BindKind::Input;
+    (isInput ? inputs : computed) = true;
+  });
+  layout.numLoadWarps = inputs && computed ? 2 : 1;
+
   // Barriers and the deal first, then the scratch of column sums: for two parities, two
   // warpgroups and four warps 64 f32 each; then the pools on swizzle borders.
   int64_t barriers = 0;

@@ -86,6 +86,8 @@ public:
   void warpBarrier();
   /// Generic writes to shared memory before, bulk copies and products after.
   void fenceProxyAsyncShared();
+  /// The same for all memory, and for reads of what bulk copies have written.
+  void fenceProxyAsync();
   void setMaxRegisters(int64_t count, bool increase);
   mlir::Value shuffleXor(mlir::Value value, int64_t mask);
   /// `value` of lane `lane` (i32).

@@ -144,9 +144,20 @@ protected:
   emitIf(mlir::Operation &op,
          llvm::function_ref<mlir::LogicalResult(mlir::Block &)> body);
 
-  // The load task, by one thread: what goes into the slots of `pool`, or of all
-  // pools where it is null.
-  mlir::LogicalResult emitLoadBlock(mlir::Block &block, mlir::Value pool);
+  // The load task: what goes into the slots of `pool`, or of all pools where it is
+  // null. Two warps may share it: one brings the graph's inputs, and need not
+  // wait for anything; the other what the plan's launches compute. Each arrives
+  // once at every slot's barrier. One thread does it, or, where it awaits other
+  // tiles, a whole warp.
+  enum class LoadPart { All, Inputs, Computed };
+  struct LoadRole {
+    mlir::Value pool;
+    LoadPart part = LoadPart::All;
+    bool wholeWarp = false;
+  };
+  mlir::LogicalResult emitLoadBlock(mlir::Block &block, const LoadRole &role);
+  bool isOfRole(tile::CopyOp copy, const LoadRole &role);
+  void emitAwait(tile::AwaitOp await);
   void emitCopy(tile::CopyOp copy);
 
   // The sum task, by `numSumWarps` warps from `firstSumWarp`.
@@ -160,6 +171,7 @@ protected:
   // Kernels that hold tile.convert, by `convertThreads` threads.
   mlir::LogicalResult emitConvertKernel();
   void emitConvert(tile::ConvertOp convert);
+  void emitClear(tile::ClearOp clear);
 
   // The launches of a plan overlap: each may begin while the one before ends,
   // and reads and writes nothing before that is complete.
