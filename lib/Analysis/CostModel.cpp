@@ -51,7 +51,7 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
       config.slotBytes = std::max(config.slotBytes, stageBytes(fused, config));
     });
     // Barriers and alignment take up to 2 KiB, each column sum of a drain 4.
-    int64_t sums = 0;
+    int64_t sums = 0, staging = 0;
     bool oneAccumulator = true;
     graph.walk([&](mlp::FusedOp fused) {
       int64_t here = llvm::count_if(
@@ -59,12 +59,14 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
             return cast<mlp::YieldKindAttr>(kind).getValue() ==
                    mlp::YieldKind::SumM;
           });
-      if (!isComputedTransposed(fused)) // these need no scratch
+      if (isComputedTransposed(fused)) // sums need no scratch, results staging
+        staging = stagingBytes;
+      else
         sums = std::max(sums, here);
       // The accumulators of a tile share the registers of two warpgroups.
       oneAccumulator &= fused.getNumAccumulators() * tileN <= 256;
     });
-    config.slots = (smemBytes - 2048 - sums * 4096) / config.slotBytes;
+    config.slots = (smemBytes - 2048 - sums * 4096 - staging) / config.slotBytes;
     if (!oneAccumulator) {
       if (why.empty())
         why = "a product space has more accumulators than registers hold";

@@ -539,7 +539,8 @@ void KernelBuilder::createDrain(Part &part, Block &block) {
       block.getArgument(1), part.m, part.entryRing, vectors, scalars, stores,
       partials, flags, part.signals,
       partials.empty() && !part.signals ? Value() : tagArgument(),
-      part.entry.entryRows, part.entry.entryCols, part.entry.slotsPerEntry,
+      part.entry.entryRows, part.entry.entryCols, part.entry.stagedRows,
+      part.entry.slotsPerEntry,
       b.getArrayAttr(elementKinds), part.entry.operandBuffers,
       b.getArrayAttr(yieldKinds), part.entry.storeBuffers);
   Block &region = drain.getBody().emplaceBlock();
