@@ -112,7 +112,8 @@ private:
                    bool firstEntry, llvm::function_ref<void()> store);
   /// Passes the last entry's slots on once they are stored, and signals that.
   void finishStores(tile::DrainOp drain, const Unit &unit);
-  void emitSignal(tile::DrainOp drain, const Unit &unit);
+  /// The flag of this warpgroup's part of the tile.
+  mlir::Value signalOf(tile::DrainOp drain, const Unit &unit);
 
   // HopperTransposedDrain.cpp
   mlir::LogicalResult emitTransposedDrain(tile::DrainOp drain, Unit &unit);
@@ -126,7 +127,8 @@ private:
                               llvm::ArrayRef<Slot> slots, mlir::Value staged,
                               llvm::SmallVectorImpl<mlir::Value> &sums);
   void emitTransposedSums(tile::DrainOp drain, Unit &unit, int64_t lineInTile,
-                          llvm::ArrayRef<mlir::Value> sums, bool beforeBarrier);
+                          llvm::ArrayRef<mlir::Value> sums);
+  void publishTile(tile::DrainOp drain, const Unit &unit, int64_t lines);
 
   const KernelLayout &layout;
   // Of the consumer role.

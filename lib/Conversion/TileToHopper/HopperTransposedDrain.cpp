@@ -54,29 +54,49 @@ LogicalResult HopperEmitter::emitTransposedDrain(tile::DrainOp drain,
     if ((row + pieceRows) % entryRows == 0)
       for (const Slot &slot : entry)
         releaseByWarp(slot.empty);
-    bool endsLine = (row + pieceRows) % sumRows == 0;
-    bool publishes = endsLine && !sums.empty();
-    if (publishes)
-      emitTransposedSums(drain, unit, row / sumRows, sums,
-                         /*beforeBarrier=*/true);
-    if (stores)
-      m.fenceProxyAsyncShared();
-    if (stores || publishes)
-      m.namedBarrier(barrier, warpgroupThreads);
-    if (publishes) {
-      emitTransposedSums(drain, unit, row / sumRows, sums,
-                         /*beforeBarrier=*/false);
+    if (!sums.empty() && (row + pieceRows) % sumRows == 0) {
+      emitTransposedSums(drain, unit, row / sumRows, sums);
       std::fill(sums.begin(), sums.end(), Value());
     }
+    if (stores)
+      m.fenceProxyAsyncShared();
+    if (stores || (!sums.empty() && row + pieceRows == type.getRows()))
+      m.namedBarrier(barrier, warpgroupThreads);
     if (stores)
       ifThen(eq(consumerThread, c(0)), [&] {
         emitTransposedStores(drain, piece, staged);
         m.bulkCommit();
       });
   }
-  if (drain.getSignals())
-    ifThen(eq(consumerThread, c(0)), [&] { emitSignal(drain, unit); });
+  if (drain.getSignals() || !sums.empty())
+    ifThen(eq(consumerThread, c(0)),
+           [&] { publishTile(drain, unit, type.getRows() / sumRows); });
   return success();
+}
+
+/// By one thread of the warpgroup, after all wrote the sums: sets the flags of
+/// its columns' sums in each of the tile's lines, and the tile's signal.
+void HopperEmitter::publishTile(tile::DrainOp drain, const Unit &unit,
+                                int64_t lines) {
+  if (drain.getSignals())
+    m.bulkWait(0); // what is stored is complete, and visible
+  m.fenceGpu();
+  Value tag = mapped(drain.getTag()), n = unit.space->n;
+  if (drain.getSignals())
+    m.storeTag(signalOf(drain, unit), tag);
+  Value firstCol =
+      add(mapped(drain.getCol()), mul(consumer, c(warpgroupRows)));
+  Value firstLine = divu(mapped(drain.getRow()), c(sumRows));
+  Value perLine = zext64(ceilDiv(n, tile::DrainOp::entryCols));
+  Value inLine = zext64(divu(firstCol, c(tile::DrainOp::entryCols)));
+  ifThen(ult(firstCol, n), [&] {
+    for (Value flags : drain.getFlags())
+      for (int64_t line = 0; line < lines; ++line) {
+        Value flag =
+            add64(mul64(zext64(add(firstLine, c(line))), perLine), inLine);
+        m.storeTag(m.offset(mapped(flags), mul64(flag, m.i64(8))), tag);
+      }
+  });
 }
 
 /// Offset of a store's boxes in a warpgroup's part of the staging.
@@ -294,45 +314,28 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain,
 // Column sums
 //===----------------------------------------------------------------------===//
 
-/// Before the warpgroup's barrier the four lanes of a column add up and write
-/// its sum over the line's rows; after it one thread publishes the 64 columns.
+/// The four lanes of a column add up, and one writes its sum over a line's rows.
 void HopperEmitter::emitTransposedSums(tile::DrainOp drain, Unit &unit,
                                        int64_t lineInTile,
-                                       ArrayRef<Value> sums,
-                                       bool beforeBarrier) {
+                                       ArrayRef<Value> sums) {
   Value n = unit.space->n;
   Value line =
       add(divu(mapped(drain.getRow()), c(sumRows)), c(lineInTile));
   Value firstCol =
       add(mapped(drain.getCol()), mul(consumer, c(warpgroupRows)));
-  for (unsigned s = 0; s < drain.getPartials().size(); ++s) {
-    if (beforeBarrier) {
-      for (int64_t half = 0; half < 2; ++half) {
-        Value total = sums[2 * s + half];
-        for (int64_t mask : {1, 2})
-          total = arith::AddFOp::create(b, total, m.shuffleXor(total, mask));
-        Value col = add(add(firstCol, shl(consumerWarp, 4)),
-                        add(shr(lane, 2), c(8 * half)));
-        Value writes = arith::AndIOp::create(b, eq(andi(lane, c(3)), c(0)),
-                                             ult(col, n));
-        ifThen(writes, [&] {
-          Value index = add64(mul64(zext64(line), zext64(n)), zext64(col));
-          m.storeGlobalL2(total, m.offset(mapped(drain.getPartials()[s]),
-                                          mul64(index, m.i64(4))));
-        });
-      }
-      continue;
+  for (unsigned s = 0; s < drain.getPartials().size(); ++s)
+    for (int64_t half = 0; half < 2; ++half) {
+      Value total = sums[2 * s + half];
+      for (int64_t mask : {1, 2})
+        total = arith::AddFOp::create(b, total, m.shuffleXor(total, mask));
+      Value col = add(add(firstCol, shl(consumerWarp, 4)),
+                      add(shr(lane, 2), c(8 * half)));
+      Value writes = arith::AndIOp::create(b, eq(andi(lane, c(3)), c(0)),
+                                           ult(col, n));
+      ifThen(writes, [&] {
+        Value index = add64(mul64(zext64(line), zext64(n)), zext64(col));
+        m.storeGlobalL2(total, m.offset(mapped(drain.getPartials()[s]),
+                                        mul64(index, m.i64(4))));
+      });
     }
-    Value publishes = arith::AndIOp::create(b, ult(firstCol, n),
-                                            eq(consumerThread, c(0)));
-    ifThen(publishes, [&] {
-      m.fenceGpu();
-      Value flag = add64(
-          mul64(zext64(line), zext64(ceilDiv(n, tile::DrainOp::entryCols))),
-          zext64(divu(firstCol, c(tile::DrainOp::entryCols))));
-      m.publishTag(
-          m.offset(mapped(drain.getFlags()[s]), mul64(flag, m.i64(8))),
-          mapped(drain.getTag()));
-    });
-  }
 }
