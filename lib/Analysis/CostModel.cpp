@@ -190,18 +190,22 @@ static Step stepOf(mlp::FusedOp fused, unsigned contraction,
   double products = isPrecision(attr, mlp::Precision::Bf16x3) ? 2 : 1;
   step.tensorCycles = rates.mmaCycles(mmaKind(fused, contraction)) * depth *
                       height * tile[1] * products;
-  // A warpgroup that converts an operand multiplies half of the time at most;
-  // the other one fills in what it can.
+  // A warpgroup that converts an operand multiplies nothing meanwhile; the other
+  // one fills in what it can.
   bool converts = elementBytes(fused.getA(contraction).getType()) !=
                       elementBytes(fused.getB(contraction).getType()) &&
                   !sharesStage(fused, contraction);
-  if (converts)
+  if (converts) {
+    // Of one product a step, power leaves a higher clock.
+    if (products == 1)
+      step.tensorCycles *= rates.convertMmaShare;
     step.tensorCycles =
         std::max(step.tensorCycles, rates.convertStepCycles * depth +
-                                        step.tensorCycles / 2);
+                                        step.tensorCycles / 4);
+  }
   double bytes = loadedBytes(fused, contraction, config);
   // One stage is being multiplied; the others are on their way.
-  double rate = rates.l2BytesPerCycle;
+  double rate = converts ? rates.convertL2BytesPerCycle : rates.l2BytesPerCycle;
   if (config.slots > 1)
     rate = std::min(rate, double((config.slots - 1) * config.slotBytes) /
                               rates.loadLatencyCycles);

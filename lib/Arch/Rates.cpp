@@ -27,9 +27,10 @@ static const arch::Rates h200 = {
     // 192 KB in flight reach 91 bytes a cycle in a lone SM (measured): at most
     // 2100, of which a part is the queue of a saturated port (inferred).
     /*loadLatencyCycles=*/1000,
-    // Inferred: a step of 128 x 128 takes 900 cycles, one of 128 x 256 1160
-    // (measured in a hand-written kernel).
-    /*convertStepCycles=*/500,
+    // Fitted, all three: steps of 64, 128 and 256 rows take 950 to 1170 cycles.
+    /*convertStepCycles=*/880,
+    /*convertMmaShare=*/0.86,
+    /*convertL2BytesPerCycle=*/56,
     /*drainCycles=*/0,
     // Fitted, both. Eight warps share the work.
     /*drainCyclesPerOperation=*/110,
@@ -79,6 +80,8 @@ static const arch::Rates b200 = {
     /*loadLatencyCycles=*/1200,
     // No kernel of this target converts so.
     /*convertStepCycles=*/500,
+    /*convertMmaShare=*/1,
+    /*convertL2BytesPerCycle=*/75,
     // Tensor memory is read at 64 bytes a cycle and warp (the lowest of the
     // published figures that are credible), four warps: 32 KB in 128 cycles.
     /*drainCycles=*/128,

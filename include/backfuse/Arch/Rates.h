@@ -34,6 +34,10 @@ struct Rates {
   /// Cycles that a warpgroup takes to bring an f32 operand of a step from shared
   /// memory to registers and to convert it, while it multiplies nothing.
   double convertStepCycles;
+  /// What the products of such a step take, in proportion to mmaCyclesPerColumn.
+  double convertMmaShare;
+  /// l2BytesPerCycle of such steps: neighbours ask for the same f32 lines.
+  double convertL2BytesPerCycle;
 
   // The drain, for a chunk of 128 rows x 64 columns.
   /// Cycles per chunk, per operation on a pair of its elements, and per byte
