@@ -301,7 +301,7 @@ func.func @f(%r: !tile.ring<<16x64xbf16>>, %i: index) {
 
 // tile.multiply (C1): one buffer.
 func.func @f(%r: !tile.ring<<64x32xf16>>, %acc: !tile.accumulator<64x48>, %i: index) {
-  // expected-error @below {{expects operands in buffers 0 and 1 (C1)}}
+  // expected-error @below {{expects operands in 2 or 3 buffers, but got 1 (C1)}}
   tile.multiply %r steps %i into %acc a k_major b k_major : !tile.ring<<64x32xf16>>, !tile.accumulator<64x48>
   return
 }
@@ -328,16 +328,16 @@ func.func @f(%r: !tile.ring<<64x32xf16>, <48x16xf16>>, %acc: !tile.accumulator<6
 
 // tile.multiply (C2): two types.
 func.func @f(%r: !tile.ring<<64x32xf16>, <48x32xbf16>>, %acc: !tile.accumulator<64x48>, %i: index) {
-  // expected-error @below {{expects operands of one 16-bit type, but got 'f16' and 'bf16' (C2)}}
+  // expected-error @below {{expects operands of one 16-bit type, or one of them of f32, but got 'f16' and 'bf16' (C2)}}
   tile.multiply %r steps %i into %acc a k_major b k_major : !tile.ring<<64x32xf16>, <48x32xbf16>>, !tile.accumulator<64x48>
   return
 }
 
 // -----
 
-// tile.multiply (C2): f32.
+// tile.multiply (C2): both f32.
 func.func @f(%r: !tile.ring<<64x32xf32>, <48x32xf32>>, %acc: !tile.accumulator<64x48>, %i: index) {
-  // expected-error @below {{expects operands of one 16-bit type, but got 'f32' and 'f32' (C2)}}
+  // expected-error @below {{expects operands of one 16-bit type, or one of them of f32, but got 'f32' and 'f32' (C2)}}
   tile.multiply %r steps %i into %acc a k_major b k_major : !tile.ring<<64x32xf32>, <48x32xf32>>, !tile.accumulator<64x48>
   return
 }
