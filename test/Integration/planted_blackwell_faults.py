@@ -182,7 +182,7 @@ PAIRS = {
         r"^(\s*(?:@\S+ )?tcgen05\.commit\S*multicast::cluster\S*\s+\[%\w+\], )(%\w+);",
         r"{ .reg .b16 planted; and.b16 planted, \2, 1;\n\1planted;\n}"),
     "pair: TMA load without .cta_group::2": replacement(
-        r"(cp\.async\.bulk\.tensor\.\dd)\.cta_group::2", r"\1"),
+        r"(cp\.async\.bulk\.tensor\S*)\.cta_group::2", r"\1"),
     "pair: M of one CTA": lambda lines, i: (
         atMma(FORM, "and.b32 planted, S, 0xe0ffffff; or.b32 planted, planted, 0x4000000;")(lines, i)
         if "cta_group::2" in lines[i] else None),
