@@ -110,8 +110,9 @@ bool Executor::checkSharedRead(Warp &warp, const Inst &inst, int lane,
 }
 
 /// The last read of a word by another warp comes before it is overwritten. (One
-/// lane speaks for its warp: what it did with the value held the lanes together.)
-/// (Those of other CTAs are left out: what orders them is often only a copy.)
+/// lane speaks for its warp: what it did with the value held the lanes
+/// together.) (Those of other CTAs are left out: what orders them is often only
+/// a copy.)
 bool Executor::checkReader(const Warp &warp, const Inst &inst, int lane,
                            Cta &owner, uint32_t w, uint64_t mask) {
   uint64_t read = owner.shadow->reads[w];
@@ -119,8 +120,7 @@ bool Executor::checkReader(const Warp &warp, const Inst &inst, int lane,
     return true;
   const Cluster &cluster = *warp.cta->cluster;
   const Warp &reader = warpAt(cluster, warpOf(read));
-  if (reader.cta != warp.cta ||
-      isUseKnown(warp, warpOf(read), clockOf(read)))
+  if (reader.cta != warp.cta || isUseKnown(warp, warpOf(read), clockOf(read)))
     return true;
   uint32_t index = readSiteOf(read);
   fail(warp, inst, lane,
@@ -225,7 +225,10 @@ bool Executor::checkFenced(Warp &warp, const Inst &inst, int lane,
   uint64_t word = shadow.words[w];
   const Cluster &cluster = *warp.cta->cluster;
   const Warp &writer = warpAt(cluster, warpOf(word));
-  if (writer.fenced[laneOf(word)] < clockOf(word) &&
+  // The address that tcgen05.alloc wrote is no ordinary store.
+  bool isStore =
+      kernel.texts[shadow.sites[w]].compare(0, 14, "tcgen05.alloc.") != 0;
+  if (isStore && writer.fenced[laneOf(word)] < clockOf(word) &&
       !isFenced(warp, lane, warpOf(word), laneOf(word), clockOf(word))) {
     fail(warp, inst, lane,
          std::string(verb) + " shared address " + hex(4 * w) + ", " +
