@@ -196,8 +196,10 @@ FAULTS.update(PAIRS)
 
 
 class Hunt(base.Hunt):
+    everySite = False
+
     def printTable(self, names):
-        absent = [name for name in PAIRS if name in names and not self.rows[name]["tried"]
+        absent = [name for name in PAIRS if name in names and not self.rows.get(name, {}).get("tried")
                   and not self.hasPairs]
         for name in absent:
             print(f"---- {name}: no kernel here has .cta_group::2")
