@@ -89,7 +89,7 @@ def a_k_b_k(g):
 
 
 def a_k_b_narrow(g):
-    g.output(g.matmul(g.input("x", "T", 72), g.narrow("w", 136, 72), "T", 136, how="transpose_b"))
+    g.output(g.matmul(g.input("x", "T", 64), g.narrow("w", 256, 64), "T", 256, how="transpose_b"))
 
 
 def a_mn(g):
