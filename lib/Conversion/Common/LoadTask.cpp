@@ -48,7 +48,6 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, const LoadRole &role) {
       Slot slot = currentSlot(pool);
       Value phase =
           loadVariable(b, states.find(pool)->second.phase, b.getI32Type());
-      m.mbarrierWait(slot.empty, xori(phase, c(1)));
       // Bytes that the copies bring; clipped boxes count in full.
       ArrayRef<tile::BufferAttr> buffers =
           cast<tile::RingType>(acquire.getRing().getType()).getBuffers();
@@ -56,7 +55,10 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, const LoadRole &role) {
         if (auto copy = dyn_cast<tile::CopyOp>(user))
           if (isOfRole(copy, role))
             slot.bytes += buffers[copy.getBuffer()].numBytes();
+      // The other lanes of a whole warp must not wait, too: they might miss a
+      // phase while the slot goes round.
       byOneThread([&] {
+        m.mbarrierWait(slot.empty, xori(phase, c(1)));
         if (slot.bytes)
           m.mbarrierArriveExpectTx(slot.full, slot.bytes);
       });
