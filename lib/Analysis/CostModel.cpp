@@ -6,6 +6,7 @@
 #include "dialects/Mlp/IR/MlpOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -78,6 +79,13 @@ static double countOperations(mlp::FusedOp fused) {
   return operations;
 }
 
+int64_t backfuse::stepK(mlp::FusedOp fused, const TileConfig &config) {
+  bool allF32 = llvm::all_of(fused.getContractionOperands(), [](Value operand) {
+    return getElementTypeOrSelf(operand.getType()).isF32();
+  });
+  return allF32 ? config.tileK / 2 : config.tileK;
+}
+
 int64_t backfuse::unitCost(mlp::FusedOp fused, const TileConfig &config,
                            const arch::Rates &rates) {
   double chunks = double(config.tileN) / 64;
@@ -110,7 +118,7 @@ double backfuse::predictMicroseconds(mlp::LaunchOp launch,
     int64_t kTiles = 0;
     for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
       int64_t k = evaluate(fused.getContraction(i).getK(), tokens);
-      kTiles += llvm::divideCeil(k, config.tileK);
+      kTiles += llvm::divideCeil(k, stepK(fused, config));
       bytes += 2.0 * k * (m + n);
     }
     int64_t used = std::max<int64_t>(1, std::min(split, kTiles));
@@ -129,14 +137,15 @@ double backfuse::predictMicroseconds(mlp::LaunchOp launch,
   llvm::stable_sort(spaces, [](const Units &a, const Units &b) {
     return a.order < b.order;
   });
-  // The deal: each space to the least loaded CTAs.
-  SmallVector<double> load(rates.numSms, 0.0);
+  // The deal: each space to the least loaded CTAs, or pairs of them.
+  int64_t numTeams = rates.numSms / config.ctas;
+  SmallVector<double> load(numTeams, 0.0);
   for (const Units &units : spaces) {
-    int64_t rounds = units.count / rates.numSms;
+    int64_t rounds = units.count / numTeams;
     // Whole rounds go to everybody in the long run; the rest, and what it takes
     // to level differences of earlier spaces, one by one.
-    int64_t oneByOne = units.count - std::max<int64_t>(0, rounds - 64) * rates.numSms;
-    double even = double(units.count - oneByOne) / rates.numSms * units.cost;
+    int64_t oneByOne = units.count - std::max<int64_t>(0, rounds - 64) * numTeams;
+    double even = double(units.count - oneByOne) / numTeams * units.cost;
     for (double &value : load)
       value += even;
     for (int64_t i = 0; i < oneByOne; ++i)

@@ -37,6 +37,7 @@ void backfuse::buildTilePipeline(OpPassManager &pm, const arch::Target &target,
                                  llvm::StringRef precision) {
   RouteProductsPassOptions routes;
   routes.precision = precision.str();
+  routes.target = target.name.str();
   pm.addNestedPass<mlp::GraphOp>(createRouteProductsPass(routes));
   SelectSchedulePassOptions schedule;
   schedule.target = target.name.str();

@@ -2,8 +2,10 @@
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Precondition: graphs hold launches only.
-// Postcondition: every contraction has 16-bit operands.
+// Postcondition: every contraction has operands of 16 bits, or on a target that
+// multiplies them f32 operands and precision tf32.
 //===----------------------------------------------------------------------===//
+#include "backfuse/Arch/Target.h"
 #include "backfuse/Transforms/Passes.h"
 #include "backfuse/Transforms/Transforms.h"
 #include "dialects/Mlp/IR/MlpLaunchOps.h"
@@ -74,6 +76,23 @@ precisionOf(mlp::FusedOp fused, unsigned contraction,
   return precision;
 }
 
+namespace {
+/// What decides how products are computed.
+struct Routes {
+  std::optional<mlp::Precision> override;
+  bool targetMultipliesTf32;
+
+  /// Whether a contraction of f32 operands is computed of them as they are.
+  bool isDirect(mlp::FusedOp fused, unsigned contraction) const {
+    mlp::PrecisionAttr attr = fused.getContraction(contraction).getPrecision();
+    mlp::Precision precision =
+        override.value_or(attr ? attr.getValue() : mlp::Precision::Ieee);
+    return targetMultipliesTf32 && precision == mlp::Precision::Tf32 &&
+           isF32(fused.getA(contraction)) && isF32(fused.getB(contraction));
+  }
+};
+} // namespace
+
 /// Refuses an operand that cannot have copies in a form, or need not have one
 /// and does not fit to those that have.
 static LogicalResult checkOperand(mlp::FusedOp fused, Value operand,
@@ -107,13 +126,13 @@ static LogicalResult checkOperand(mlp::FusedOp fused, Value operand,
 }
 
 /// Notes what becomes of the sums of f32 operands: mlp.convert takes them.
-static LogicalResult collectSums(mlp::FusedOp fused,
+static LogicalResult collectSums(mlp::FusedOp fused, const Routes &routes,
                                  llvm::MapVector<Value, Need> &needs) {
   auto launch = cast<mlp::LaunchOp>(fused->getParentOp());
   for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
     mlp::OperandSumAttr sum = fused.getOperandSum(i);
     Value operand = fused.getOperandOf(sum.getContraction(), sum.getOperand());
-    if (!isF32(operand))
+    if (!isF32(operand) || routes.isDirect(fused, sum.getContraction()))
       continue;
     if (!isa<BlockArgument>(operand))
       return fused.emitOpError(
@@ -147,25 +166,28 @@ static LogicalResult collectSums(mlp::FusedOp fused,
   return success();
 }
 
+/// Which tensors need copies; `anyF32`: whether there is a product of f32.
 static FailureOr<llvm::MapVector<Value, Need>>
-collectNeeds(mlp::GraphOp graph, std::optional<mlp::Precision> override) {
+collectNeeds(mlp::GraphOp graph, const Routes &routes, bool &anyF32) {
   llvm::MapVector<Value, Need> needs;
   WalkResult result = graph.walk([&](mlp::FusedOp fused) {
     for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
       if (!isF32(fused.getA(i)) && !isF32(fused.getB(i)))
         continue;
-      FailureOr<mlp::Precision> precision = precisionOf(fused, i, override);
+      anyF32 = true;
+      FailureOr<mlp::Precision> precision =
+          precisionOf(fused, i, routes.override);
       if (failed(precision))
         return WalkResult::interrupt();
       for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
         Value operand = fused.getOperandOf(i, side);
         if (failed(checkOperand(fused, operand, *precision)))
           return WalkResult::interrupt();
-        if (isF32(operand))
+        if (isF32(operand) && !routes.isDirect(fused, i))
           needs[operand].forms.insert(formOf(*precision));
       }
     }
-    return failed(collectSums(fused, needs)) ? WalkResult::interrupt()
+    return failed(collectSums(fused, routes, needs)) ? WalkResult::interrupt()
                                              : WalkResult::advance();
   });
   if (result.wasInterrupted())
@@ -181,8 +203,8 @@ namespace {
 class RouteRewriter {
 public:
   RouteRewriter(mlp::GraphOp graph, llvm::MapVector<Value, Need> needs,
-                std::optional<mlp::Precision> override)
-      : graph(graph), needs(std::move(needs)), override(override),
+                const Routes &routes)
+      : graph(graph), needs(std::move(needs)), routes(routes),
         b(graph.getContext()) {}
 
   void rewrite();
@@ -206,18 +228,19 @@ private:
         return outer;
     return {};
   }
-  /// Whether something but a product reads the f32 tensor itself.
+  /// Whether something but a product of copies reads the f32 tensor itself.
   bool isReadAsF32(Value value) {
-    return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    return llvm::any_of(value.getUses(), [&](OpOperand &use) {
       auto fused = dyn_cast<mlp::FusedOp>(use.getOwner());
-      return !fused ||
-             use.getOperandNumber() >= fused.getContractionOperands().size();
+      unsigned number = use.getOperandNumber();
+      return !fused || number >= fused.getContractionOperands().size() ||
+             routes.isDirect(fused, number / 2);
     });
   }
 
   mlp::GraphOp graph;
   llvm::MapVector<Value, Need> needs;
-  std::optional<mlp::Precision> override;
+  const Routes &routes;
   OpBuilder b;
   llvm::MapVector<std::pair<Value, int>, Copies> copies;
   SmallVector<mlp::LaunchOp> replaced;
@@ -266,8 +289,11 @@ RouteRewriter::rewriteFused(mlp::FusedOp fused,
     firstTerm.push_back(contractions.size());
     Value a = fused.getA(i), bOperand = fused.getB(i);
     Copies partsA{a}, partsB{bOperand};
-    if (isF32(a) || isF32(bOperand)) {
-      Form form = formOf(*precisionOf(fused, i, override));
+    mlp::PrecisionAttr precision;
+    if (routes.isDirect(fused, i)) {
+      precision = mlp::PrecisionAttr::get(context, mlp::Precision::Tf32);
+    } else if (isF32(a) || isF32(bOperand)) {
+      Form form = formOf(*precisionOf(fused, i, routes.override));
       if (isF32(a))
         partsA = copies[{a, int(form)}];
       if (isF32(bOperand))
@@ -277,7 +303,7 @@ RouteRewriter::rewriteFused(mlp::FusedOp fused,
       operands.append({x, y});
       contractions.push_back(mlp::ContractionAttr::get(
           context, attr.getAcc(), attr.getK(), attr.getA(), attr.getB(),
-          mlp::PrecisionAttr(), attr.getOpIndex()));
+          precision, attr.getOpIndex()));
     }
   }
   // Yields: those that are still read, each with its copies after it.
@@ -320,7 +346,8 @@ RouteRewriter::rewriteFused(mlp::FusedOp fused,
   }
   for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
     mlp::OperandSumAttr sum = fused.getOperandSum(i);
-    if (isF32(fused.getOperandOf(sum.getContraction(), sum.getOperand())))
+    if (isF32(fused.getOperandOf(sum.getContraction(), sum.getOperand())) &&
+        !routes.isDirect(fused, sum.getContraction()))
       continue; // mlp.convert sums it
     sums.push_back(mlp::OperandSumAttr::get(
         context, firstTerm[sum.getContraction()], sum.getOperand()));
@@ -406,7 +433,8 @@ static LogicalResult checkYields(mlp::LaunchOp launch) {
 }
 
 LogicalResult backfuse::routeProducts(mlp::GraphOp graph,
-                                      std::optional<mlp::Precision> precision) {
+                                      std::optional<mlp::Precision> precision,
+                                      const arch::Target &target) {
   for (Operation &op : graph.getBody().front().without_terminator()) {
     auto launch = dyn_cast<mlp::LaunchOp>(op);
     if (!launch)
@@ -415,12 +443,14 @@ LogicalResult backfuse::routeProducts(mlp::GraphOp graph,
     if (failed(checkYields(launch)))
       return failure();
   }
+  Routes routes{precision, target.multipliesTf32};
+  bool anyF32 = false;
   FailureOr<llvm::MapVector<Value, Need>> needs =
-      collectNeeds(graph, precision);
+      collectNeeds(graph, routes, anyF32);
   if (failed(needs))
     return failure();
-  if (!needs->empty())
-    RouteRewriter(graph, std::move(*needs), precision).rewrite();
+  if (anyF32)
+    RouteRewriter(graph, std::move(*needs), routes).rewrite();
   return success();
 }
 
@@ -438,7 +468,13 @@ struct RouteProductsPass final
         return signalPassFailure();
       }
     }
-    if (failed(routeProducts(getOperation(), override)))
+    const arch::Target *machine = arch::lookupTarget(target);
+    if (!machine) {
+      getOperation().emitError("unknown target '")
+          << target << "'; there are " << arch::listTargetNames();
+      return signalPassFailure();
+    }
+    if (failed(routeProducts(getOperation(), override, *machine)))
       signalPassFailure();
   }
 };

@@ -15,10 +15,13 @@
 
 namespace backfuse {
 
-/// Tile sizes of all fused ops of a graph, and the pool of their rings.
+/// Tile sizes of all fused ops of a graph, and the pool of their rings; `tileK` is
+/// that of 16-bit operands.
 struct TileConfig {
   int64_t tileM = 128, tileN = 128, tileK = 64;
   int64_t slots = 0, slotBytes = 0;
+  /// CTAs that share a tile; pools are those of one.
+  int64_t ctas = 1;
   /// A pool of its own for entries of drains (0: they share the other), and how
   /// many units' accumulators there are room for.
   int64_t drainSlots = 0, drainSlotBytes = 0, accumulators = 1;
@@ -36,6 +39,9 @@ llvm::SmallVector<TileConfig> feasibleConfigs(mlp::GraphOp graph,
 llvm::SmallVector<TileConfig>
 feasibleTensorMemoryConfigs(mlp::GraphOp graph, const arch::Target &target,
                             std::string &why);
+
+/// Elements of K in a step of `fused`: those of 128 bytes of its operands.
+int64_t stepK(mlp::FusedOp fused, const TileConfig &config);
 
 /// Cost of a unit of `fused` beside its K steps, in steps of the configuration.
 int64_t unitCost(mlp::FusedOp fused, const TileConfig &config,

@@ -27,7 +27,7 @@ LogicalResult TaskEmitter::emitConvertKernel() {
   for (Operation &op : kernel.getBlock()) {
     b.setLoc(op.getLoc());
     if (auto convert = dyn_cast<tile::ConvertOp>(op))
-      emitConvert(convert);
+      emitConvert(convert, warp, warps);
     else if (auto finish = dyn_cast<tile::FinishSumOp>(op))
       emitFinishSum(finish, warp, warps);
     else if (failed(emitScalar(op)))
@@ -36,7 +36,8 @@ LogicalResult TaskEmitter::emitConvertKernel() {
   return success();
 }
 
-void TaskEmitter::emitConvert(tile::ConvertOp convert) {
+void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
+                              int64_t numWarps) {
   Type f32 = b.getF32Type();
   auto four = VectorType::get(4, f32);
   auto source = cast<tile::GlobalTensorType>(convert.getSource().getType());
@@ -52,8 +53,8 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert) {
       sums.push_back(createRoleVariable(f32));
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(f32));
 
-  auto loop = scf::ForOp::create(b, add(mul(cta, c(warps)), warp), items,
-                                 mul(numCtas, c(warps)));
+  auto loop = scf::ForOp::create(b, add(mul(cta, c(numWarps)), warpNumber),
+                                 items, mul(numCtas, c(numWarps)));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value item = loop.getInductionVar();

@@ -42,7 +42,7 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, Value pool) {
       m.mbarrierWait(slot.empty, xori(phase, c(1)));
       slot.bytes = copiedBytes(acquire);
       if (slot.bytes)
-        m.mbarrierArriveExpectTx(slot.full, slot.bytes);
+        emitExpectBytes(slot);
       slots[acquire.getResult()] = slot;
     } else if (auto copy = dyn_cast<tile::CopyOp>(op)) {
       if (slots.count(copy.getSlot()))
@@ -62,13 +62,20 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, Value pool) {
   return success();
 }
 
+void TaskEmitter::emitExpectBytes(const Slot &slot) {
+  m.mbarrierArriveExpectTx(slot.full, slot.bytes);
+}
+
+void TaskEmitter::emitBoxCopy(Value address, Value map, ValueRange coordinates,
+                              const Slot &slot) {
+  m.tmaLoad(address, map, coordinates, slot.full);
+}
+
 void TaskEmitter::emitCopy(tile::CopyOp copy) {
   auto acquire = copy.getSlot().getDefiningOp<tile::AcquireOp>();
   auto ring = cast<tile::RingType>(acquire.getRing().getType());
   tile::BufferAttr buffer = ring.getBuffers()[copy.getBuffer()];
-  auto tensor = cast<tile::GlobalTensorType>(copy.getTensor().getType());
-  MapUse use = mapUseOf(cast<BlockArgument>(copy.getTensor()).getArgNumber(),
-                        tensor, buffer.getRows(), buffer.getCols());
+  MapUse use = mapUseOf(copy);
   const Slot &slot = slots[copy.getSlot()];
   Value address = add(slot.address, c(bufferOffset(ring, copy.getBuffer())));
   Value row = mapped(copy.getRow()), col = mapped(copy.getCol());
@@ -76,11 +83,11 @@ void TaskEmitter::emitCopy(tile::CopyOp copy) {
   if (use.panels > 1) {
     // One box over panels: coordinates (column in a panel, row, panel).
     Value panel = divu(col, c(use.panelCols));
-    m.tmaLoad(address, map, {c(0), row, panel}, slot.full);
+    emitBoxCopy(address, map, {c(0), row, panel}, slot);
     return;
   }
   int64_t panels = llvm::divideCeil(buffer.getCols(), use.panelCols);
   for (int64_t p = 0; p < panels; ++p)
-    m.tmaLoad(add(address, c(p * buffer.getRows() * panelBytes)), map,
-              {add(col, c(p * use.panelCols)), row}, slot.full);
+    emitBoxCopy(add(address, c(p * buffer.getRows() * panelBytes)), map,
+                {add(col, c(p * use.panelCols)), row}, slot);
 }

@@ -244,9 +244,9 @@ void TaskEmitter::emitSpaces(tile::ForEachUnitOp loop) {
 // Units
 //===----------------------------------------------------------------------===//
 //
-// Units are dealt to the CTA with the least cost so far. The first space goes
-// round: CTA i gets units i, i + G, ... of G CTAs. Where its units are no
-// multiple of G, the last `few` CTAs have one unit less; the second space then
+// Units are dealt to the team with the least cost so far. The first space goes
+// round: team i gets units i, i + G, ... of G teams. Where its units are no
+// multiple of G, the last `few` teams have one unit less; the second space then
 // starts with `rounds` rounds over these alone, until they have caught up, and
 // goes on round over all. Further spaces go on round where the one before
 // stopped. That is list scheduling in closed form; only the costs of the first
@@ -260,25 +260,25 @@ TaskEmitter::emitUnits(tile::ForEachUnitOp loop,
     Space &space = spaces[value];
     Value first, few, rounds, catchesUp;
     if (index == 0) {
-      first = cta;
+      first = team;
     } else if (index == 1) {
       Space &before = spaces[spaceOrder[0]];
-      Value left = remu(before.units, numCtas);
+      Value left = remu(before.units, numTeams);
       Value any = ne(left, c(0));
-      few = sub(numCtas, left);
+      few = sub(numTeams, left);
       Value costBefore = add(before.stepsPerUnit, c(before.cost));
       Value cost = add(space.stepsPerUnit, c(space.cost));
       rounds = divu(add(costBefore, sub(cost, c(1))), cost);
       rounds = select(any, rounds, c(0));
-      catchesUp = arith::AndIOp::create(b, any, uge(cta, left));
+      catchesUp = arith::AndIOp::create(b, any, uge(team, left));
       position = mul(rounds, few);
-      first = select(catchesUp, sub(cta, left), add(position, cta));
+      first = select(catchesUp, sub(team, left), add(position, team));
     } else {
       Value dealt = index == 2
                         ? sub(previousUnits, minu(previousUnits, position))
                         : add(previousUnits, position);
-      position = remu(dealt, numCtas);
-      first = remu(sub(add(cta, numCtas), position), numCtas);
+      position = remu(dealt, numTeams);
+      first = remu(sub(add(team, numTeams), position), numTeams);
     }
     previousUnits = space.units;
 
@@ -317,12 +317,12 @@ TaskEmitter::emitUnits(tile::ForEachUnitOp loop,
       return failure();
 
     Value nextRound = add(round, c(1));
-    Value next = add(unitIndex, numCtas);
+    Value next = add(unitIndex, numTeams);
     if (index == 1) {
       Value within = ult(nextRound, rounds);
       Value joins = eq(nextRound, rounds);
       Value caught = select(within, add(unitIndex, few),
-                            select(joins, add(mul(rounds, few), cta), next));
+                            select(joins, add(mul(rounds, few), team), next));
       next = select(catchesUp, caught, next);
     }
     scf::YieldOp::create(b, ValueRange{next, nextRound});
@@ -367,6 +367,8 @@ void TaskEmitter::emitIndices() {
   lane = andi(tid, c(31));
   cta = m.ctaIdX();
   numCtas = m.numCtasX();
+  team = cta;
+  numTeams = numCtas;
 }
 
 void TaskEmitter::emitLaunchDependents() {
@@ -382,6 +384,9 @@ LogicalResult TaskEmitter::emitKernelScalars() {
   for (Operation &op : kernel.getBlock()) {
     if (isa<tile::TaskOp, tile::SpaceOp, tile::PoolOp, tile::RingOp,
             tile::AccumulatorsOp>(op))
+      continue;
+    // What the target has given a value to.
+    if (isa<tile::ClusterRankOp>(op) && values.contains(op.getResult(0)))
       continue;
     if (failed(emitScalar(op)))
       return failure();

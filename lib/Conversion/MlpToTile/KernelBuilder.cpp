@@ -13,6 +13,17 @@ static constexpr int64_t entryCols = tile::DrainOp::entryCols;
 /// Kernels count units, tiles times splits, with 32 bits.
 static constexpr int64_t maxSplits = 8;
 
+/// Whether a contraction multiplies f32 operands as they are.
+static bool isTf32(mlp::FusedOp fused, unsigned contraction) {
+  mlp::PrecisionAttr precision =
+      fused.getContraction(contraction).getPrecision();
+  auto isF32 = [](Value operand) {
+    return getElementTypeOrSelf(operand.getType()).isF32();
+  };
+  return precision && precision.getValue() == mlp::Precision::Tf32 &&
+         isF32(fused.getA(contraction)) && isF32(fused.getB(contraction));
+}
+
 static int64_t elementBytes(Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8;
 }
@@ -34,6 +45,10 @@ Value KernelBuilder::index(int64_t value) {
 Value KernelBuilder::addArgument(Type type, tile::BindAttr binding) {
   bindings.push_back(binding);
   return kernel.getBlock().addArgument(type, b.getLoc());
+}
+
+Value KernelBuilder::ownPlace(Value at, Value offset) {
+  return offset ? Value(arith::AddIOp::create(b, at, offset)) : at;
 }
 
 AffineExpr KernelBuilder::symbol(StringRef name) {
@@ -161,7 +176,7 @@ LogicalResult KernelBuilder::checkPart(Part &part) {
     mlp::ContractionAttr contraction = fused.getContraction(i);
     for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
       Type element = getElementTypeOrSelf(fused.getOperandOf(i, side).getType());
-      if (elementBytes(element) != 2)
+      if (elementBytes(element) != 2 && !isTf32(fused, i))
         return fused.emitOpError("multiplies ")
                << element << " operands, for which no route is built yet; "
                << "cast them to bf16 or f16";
@@ -210,6 +225,12 @@ LogicalResult KernelBuilder::createPart(Part &part) {
   part.n = extentArgument(n);
   part.k = extentArgument(k);
   part.splits = splitsArgument(part.number);
+  part.ownM = tile[0] / numCtas;
+  part.ownN = tile[1] / numCtas;
+  if (rank) {
+    part.ownRow = arith::MulIOp::create(b, rank, index(part.ownM));
+    part.ownCol = arith::MulIOp::create(b, rank, index(part.ownN));
+  }
   part.space = tile::SpaceOp::create(b, part.m, part.n, part.k, tile,
                                      part.splits, part.schedule.getCost());
   // Partials of split K: of all splits but the last, for whole tiles.
@@ -229,14 +250,14 @@ LogicalResult KernelBuilder::createPart(Part &part) {
       return tile::BufferAttr::get(context, kMajor ? extent : tile[2],
                                    kMajor ? tile[2] : extent, element);
     };
-    contraction.a = box(contraction.aK, tile[0]);
-    contraction.b = box(contraction.bK, tile[1]);
+    contraction.a = box(contraction.aK, part.ownM);
+    contraction.b = box(contraction.bK, part.ownN);
     auto ringType =
         tile::RingType::get(context, {contraction.a, contraction.b});
     contraction.ring = tile::RingOp::create(b, ringType, pool);
     while (part.accumulators.size() <= attr.getAcc())
       part.accumulators.push_back(tile::AccumulatorsOp::create(
-          b, tile::AccumulatorType::get(context, tile[0], tile[1]),
+          b, tile::AccumulatorType::get(context, part.ownM, tile[1]),
           numAccumulators));
     contraction.accumulator = part.accumulators[attr.getAcc()];
     part.contractions.push_back(contraction);
@@ -279,9 +300,19 @@ void KernelBuilder::createSumBuffers(Part &part) {
     if (yield.getKind(i) == mlp::YieldKind::SumM)
       addSum(part.drainSums, extentExpr(m).ceilDiv(tile[0]) * (tile[0] / 64),
              n.factor);
-  // The K steps of an operand are shared out among the tiles that read it.
+  // The K steps of an operand are shared out among the tiles that read it. Those
+  // of a tf32 product are rounded as they are copied: the sum reads the operand
+  // itself.
   for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
     bool isA = fused.getOperandSum(i).getOperand() == mlp::Side::A;
+    if (isTf32(fused, fused.getOperandSum(i).getContraction())) {
+      mlp::Extent k = fused.getContraction(0).getK().getExtent();
+      addSum(part.operandSums,
+             extentExpr(k).ceilDiv(tile::ConvertOp::sumRows),
+             (isA ? m : n).factor);
+      part.operandSums.back().rides = false;
+      continue;
+    }
     const mlp::Extent &along = isA ? n : m, &across = isA ? m : n;
     AffineExpr lines = extentExpr(along).ceilDiv(tile[isA ? 1 : 0]) *
                        symbol("splits:" + std::to_string(part.number));
@@ -323,6 +354,7 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
   int64_t tileK = part.schedule.getTile()[2];
   mlp::FusedOp fused = part.fused;
   mlp::Extent m = fused.getM().getExtent(), n = fused.getN().getExtent();
+  Value rowOfA = ownPlace(m0, part.ownRow), colOfB = ownPlace(n0, part.ownCol);
   for (auto [i, contraction] : llvm::enumerate(part.contractions)) {
     mlp::Extent k = fused.getContraction(i).getK().getExtent();
     auto loop = scf::ForOp::create(b, index(0), steps, index(1));
@@ -338,8 +370,8 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
       tile::CopyOp::create(b, tensor, kMajor ? at : kAt, kMajor ? kAt : at,
                            slot, buffer);
     };
-    copy(fused.getA(i), contraction.aK, m, m0, 0);
-    copy(fused.getB(i), contraction.bK, n, n0, 1);
+    copy(fused.getA(i), contraction.aK, m, rowOfA, 0);
+    copy(fused.getB(i), contraction.bK, n, colOfB, 1);
     tile::CommitOp::create(b, slot);
   }
   if (part.entry.empty())
@@ -347,7 +379,7 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
   auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
   b.setInsertionPointToStart(ifLast.thenBlock());
   // Column block by column block, and in it row block by row block.
-  int64_t rowBlocks = part.schedule.getTile()[0] / part.entry.entryRows;
+  int64_t rowBlocks = part.ownM / part.entry.entryRows;
   int64_t chunks = llvm::divideCeil(part.schedule.getTile()[1], entryCols);
   auto loop = scf::ForOp::create(b, index(0), index(chunks * rowBlocks),
                                  index(1));
@@ -356,7 +388,7 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
   Value chunk = arith::DivUIOp::create(b, entry, index(rowBlocks));
   Value rowBlock = arith::RemUIOp::create(b, entry, index(rowBlocks));
   Value row = arith::AddIOp::create(
-      b, m0,
+      b, rowOfA,
       arith::MulIOp::create(b, rowBlock, index(part.entry.entryRows)));
   Value col = arith::AddIOp::create(
       b, n0, arith::MulIOp::create(b, chunk, index(entryCols)));
@@ -389,7 +421,8 @@ void KernelBuilder::createMultiply(Part &part, Block &block) {
     bool accumulate = llvm::is_contained(started, contraction.accumulator);
     tile::MultiplyOp::create(b, contraction.ring, block.getArgument(3),
                              contraction.accumulator, major(contraction.aK),
-                             major(contraction.bK), accumulate);
+                             major(contraction.bK), accumulate,
+                             /*pair=*/numCtas > 1);
     started.push_back(contraction.accumulator);
   }
 }
@@ -404,6 +437,7 @@ void KernelBuilder::createDrain(Part &part, Block &block) {
     tile::CombineSplitsOp::create(b, part.accumulators[0],
                                   block.getArgument(4), part.splits,
                                   part.partials, part.flags, tagArgument());
+  Value row = ownPlace(block.getArgument(0), part.ownRow);
   auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
   b.setInsertionPointToStart(ifLast.thenBlock());
 
@@ -449,8 +483,7 @@ void KernelBuilder::createDrain(Part &part, Block &block) {
     flags.push_back(buffers.flags);
   }
   auto drain = tile::DrainOp::create(
-      b, TypeRange(), part.accumulators, block.getArgument(0),
-      block.getArgument(1), part.m, part.entryRing, vectors, scalars, stores,
+      b, TypeRange(), part.accumulators, row, block.getArgument(1), part.m, part.entryRing, vectors, scalars, stores,
       partials, flags, partials.empty() ? Value() : tagArgument(),
       part.entry.entryRows, part.entry.slotsPerEntry,
       b.getArrayAttr(elementKinds), part.entry.operandBuffers,
@@ -482,7 +515,8 @@ void KernelBuilder::createSum(Part &part, Block &block) {
   for (auto [c, contraction] : llvm::enumerate(part.contractions)) {
     std::optional<unsigned> riding;
     for (unsigned i = 0; i < fused.getNumOperandSums(); ++i)
-      if (fused.getOperandSum(i).getContraction() == c)
+      if (fused.getOperandSum(i).getContraction() == c &&
+          part.operandSums[i].rides)
         riding = i;
     if (!riding) {
       tile::SkipOp::create(b, contraction.ring, steps);
@@ -490,7 +524,8 @@ void KernelBuilder::createSum(Part &part, Block &block) {
     }
     bool isA = fused.getOperandSum(*riding).getOperand() == mlp::Side::A;
     SumBuffers &buffers = part.operandSums[*riding];
-    Value at = block.getArgument(isA ? 0 : 1);
+    Value at = isA ? ownPlace(block.getArgument(0), part.ownRow)
+                   : ownPlace(block.getArgument(1), part.ownCol);
     Value along = block.getArgument(isA ? 1 : 0);
     Value contributor =
         arith::DivUIOp::create(b, along, index(tile[isA ? 1 : 0]));
@@ -508,7 +543,7 @@ void KernelBuilder::createSum(Part &part, Block &block) {
   auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
   b.setInsertionPointToStart(ifLast.thenBlock());
   int64_t entries = llvm::divideCeil(tile[1], entryCols) *
-                    (tile[0] / part.entry.entryRows) *
+                    (part.ownM / part.entry.entryRows) *
                     part.entry.slotsPerEntry;
   tile::SkipOp::create(b, part.entryRing, index(entries));
 }
@@ -547,6 +582,10 @@ FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
         bytes.getInt());
   if (auto count = launch->getAttrOfType<IntegerAttr>("tile.accumulators"))
     numAccumulators = count.getInt();
+  if (auto count = launch->getAttrOfType<IntegerAttr>("tile.ctas")) {
+    numCtas = count.getInt();
+    rank = tile::ClusterRankOp::create(b, b.getIndexType(), numCtas);
+  }
   // Check every tensor's layout before tasks are made.
   for (Part &part : parts) {
     b.setLoc(part.fused.getLoc());
@@ -556,10 +595,9 @@ FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
   if (failed(checkTensors()))
     return failure();
 
-  bool hasSum = llvm::any_of(parts, [](Part &part) { return part.needsSum(); }) ||
-                llvm::any_of(parts, [](Part &part) {
-                  return !part.drainSums.empty();
-                });
+  bool hasSum = llvm::any_of(parts, [](Part &part) {
+    return !part.operandSums.empty() || !part.drainSums.empty();
+  });
   for (Part &part : parts)
     if (part.needsSum())
       createContributors(part);
@@ -580,6 +618,8 @@ FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
     Block *task = createAll(tile::TaskKind::Sum, &KernelBuilder::createSum);
     b.setInsertionPointToEnd(task);
     for (Part &part : parts)
+      createApartSums(part);
+    for (Part &part : parts)
       createFinish(part);
   }
   kernel.setBindingsAttr(b.getArrayAttr(bindings));
@@ -589,7 +629,10 @@ FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
 /// Of the tiles that read the same part of an operand, those that add up steps
 /// of it: never more than the steps of the shortest split.
 void KernelBuilder::createContributors(Part &part) {
-  bool isA = part.fused.getOperandSum(0).getOperand() == mlp::Side::A;
+  unsigned riding = 0;
+  while (!part.operandSums[riding].rides)
+    ++riding;
+  bool isA = part.fused.getOperandSum(riding).getOperand() == mlp::Side::A;
   ArrayRef<int64_t> tile = part.schedule.getTile();
   auto ceilDiv = [&](Value x, int64_t y) -> Value {
     return arith::DivUIOp::create(
@@ -603,6 +646,25 @@ void KernelBuilder::createContributors(Part &part) {
   part.contributors = arith::MinUIOp::create(b, tiles, shortest);
 }
 
+/// Sums that do not ride on a product's operand read it in the sum task.
+void KernelBuilder::createApartSums(Part &part) {
+  b.setLoc(part.fused.getLoc());
+  mlp::FusedOp fused = part.fused;
+  mlp::Extent k = fused.getContraction(0).getK().getExtent();
+  for (auto [i, buffers] : llvm::enumerate(part.operandSums)) {
+    if (buffers.rides)
+      continue;
+    mlp::OperandSumAttr sum = fused.getOperandSum(i);
+    bool isA = sum.getOperand() == mlp::Side::A;
+    Value source =
+        *tensorArgument(fused.getOperandOf(sum.getContraction(),
+                                           sum.getOperand()),
+                        k, (isA ? fused.getM() : fused.getN()).getExtent());
+    tile::ConvertOp::create(b, source, part.k, /*copies=*/ValueRange(),
+                            buffers.partials, buffers.flags, tagArgument());
+  }
+}
+
 void KernelBuilder::createFinish(Part &part) {
   b.setLoc(part.fused.getLoc());
   ArrayRef<int64_t> tile = part.schedule.getTile();
@@ -610,8 +672,15 @@ void KernelBuilder::createFinish(Part &part) {
   for (auto [i, buffers] : llvm::enumerate(part.operandSums)) {
     bool isA = part.fused.getOperandSum(i).getOperand() == mlp::Side::A;
     Value result = launchResult(part.fused.getOperandSumResults()[i]);
-    Value lines =
-        arith::MulIOp::create(b, part.usedSplits, part.contributors);
+    Value lines;
+    if (buffers.rides) {
+      lines = arith::MulIOp::create(b, part.usedSplits, part.contributors);
+    } else {
+      constexpr int64_t sumRows = tile::ConvertOp::sumRows;
+      lines = arith::DivUIOp::create(
+          b, arith::AddIOp::create(b, part.k, index(sumRows - 1)),
+          index(sumRows));
+    }
     tile::FinishSumOp::create(
         b, buffers.partials, buffers.flags, tagArgument(), lines,
         *vectorArgument(result, one,

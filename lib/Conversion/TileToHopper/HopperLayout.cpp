@@ -22,6 +22,9 @@ MapUse hopper::storeUseOf(unsigned argument, tile::GlobalTensorType tensor) {
 static LogicalResult checkSteps(tile::MultiplyOp multiply) {
   ArrayRef<tile::BufferAttr> buffers =
       cast<tile::RingType>(multiply.getRing().getType()).getBuffers();
+  if (multiply.isTf32())
+    return multiply.emitError("multiplies f32 by f32, which sm_90a does not; "
+                              "route it through 16-bit operands");
   tile::Major majors[] = {multiply.getAMajor(), multiply.getBMajor()};
   for (auto [buffer, major] : llvm::zip(buffers, majors))
     if (major == tile::Major::K ? buffer.getCols() != panelBytes / 2
