@@ -12,6 +12,39 @@
 using namespace mlir;
 using namespace backfuse;
 
+int64_t backfuse::stepK(mlp::FusedOp fused, const TileConfig &config) {
+  bool allF32 = llvm::all_of(fused.getContractionOperands(), [](Value operand) {
+    return getElementTypeOrSelf(operand.getType()).isF32();
+  });
+  return allF32 ? config.tileK / 2 : config.tileK;
+}
+
+SmallVector<int64_t, 3> TileConfig::tileOf(mlp::FusedOp fused) const {
+  if (isComputedTransposed(fused))
+    return {tileN, tileM, stepK(fused, *this)};
+  return {tileM, tileN, stepK(fused, *this)};
+}
+
+/// Bytes of a step of the fused op's widest contraction: of 16 bits both boxes,
+/// or an f32 box and one or two of 16 bits.
+static int64_t stageBytes(mlp::FusedOp fused, const TileConfig &config) {
+  int64_t bytes = 0;
+  SmallVector<int64_t, 3> tile = config.tileOf(fused);
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+    Type a = getElementTypeOrSelf(fused.getA(i).getType());
+    Type b = getElementTypeOrSelf(fused.getB(i).getType());
+    mlp::PrecisionAttr precision = fused.getContraction(i).getPrecision();
+    // The parts of the other operand share a stage with an f32 one.
+    int64_t parts =
+        precision && precision.getValue() == mlp::Precision::Bf16x3 ? 2 : 1;
+    auto boxBytes = [&](Type type, int64_t extent) {
+      return extent * config.tileK * (type.isF32() ? 4 : 2 * parts);
+    };
+    bytes = std::max(bytes, boxBytes(a, tile[0]) + boxBytes(b, tile[1]));
+  }
+  return bytes;
+}
+
 SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
                                                   const arch::Rates &rates,
                                                   int64_t smemBytes,
@@ -21,7 +54,9 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
   for (int64_t tileN : {128, 256}) {
     TileConfig config;
     config.tileN = tileN;
-    config.slotBytes = (config.tileM + tileN) * config.tileK * 2;
+    graph.walk([&](mlp::FusedOp fused) {
+      config.slotBytes = std::max(config.slotBytes, stageBytes(fused, config));
+    });
     // Barriers and alignment take up to 2 KiB, each column sum of a drain 4.
     int64_t sums = 0;
     bool oneAccumulator = true;
@@ -31,7 +66,8 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
             return cast<mlp::YieldKindAttr>(kind).getValue() ==
                    mlp::YieldKind::SumM;
           });
-      sums = std::max(sums, here);
+      if (!isComputedTransposed(fused)) // these need no scratch
+        sums = std::max(sums, here);
       // The accumulators of a tile share the registers of two warpgroups.
       oneAccumulator &= fused.getNumAccumulators() * tileN <= 256;
     });
@@ -79,13 +115,6 @@ static double countOperations(mlp::FusedOp fused) {
   return operations;
 }
 
-int64_t backfuse::stepK(mlp::FusedOp fused, const TileConfig &config) {
-  bool allF32 = llvm::all_of(fused.getContractionOperands(), [](Value operand) {
-    return getElementTypeOrSelf(operand.getType()).isF32();
-  });
-  return allF32 ? config.tileK / 2 : config.tileK;
-}
-
 int64_t backfuse::unitCost(mlp::FusedOp fused, const TileConfig &config,
                            const arch::Rates &rates) {
   double chunks = double(config.tileN) / 64;
@@ -123,8 +152,8 @@ double backfuse::predictMicroseconds(mlp::LaunchOp launch,
     }
     int64_t used = std::max<int64_t>(1, std::min(split, kTiles));
     anySplit |= used > 1;
-    int64_t tiles = llvm::divideCeil(m, config.tileM) *
-                    llvm::divideCeil(n, config.tileN);
+    SmallVector<int64_t, 3> tile = config.tileOf(fused);
+    int64_t tiles = llvm::divideCeil(m, tile[0]) * llvm::divideCeil(n, tile[1]);
     double cost = double(kTiles) / used + unitCost(fused, config, rates) +
                   (used > 1 ? rates.splitSteps : 0);
     spaces.push_back({dealOrder(fused), tiles * used, cost});

@@ -9,10 +9,16 @@
 using namespace mlir;
 using namespace backfuse;
 
-static constexpr int64_t entryCols = tile::DrainOp::entryCols;
-
 static int64_t elementBytes(Type type) {
   return type.getIntOrFloatBitWidth() / 8;
+}
+
+bool backfuse::isComputedTransposed(mlp::FusedOp fused) {
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i)
+    if (getElementTypeOrSelf(fused.getB(i).getType()).isF32() &&
+        !getElementTypeOrSelf(fused.getA(i).getType()).isF32())
+      return true;
+  return false;
 }
 
 std::optional<EntryLayout> backfuse::layOutEntry(mlp::FusedOp fused,
@@ -45,39 +51,48 @@ std::optional<EntryLayout> backfuse::layOutEntry(mlp::FusedOp fused,
     taken[buffer] = true;
     layout.storeBuffers.push_back(buffer);
   }
-  if (types.empty())
+  // A transposed tile's entries hold columns of both warpgroups.
+  bool transposed = isComputedTransposed(fused);
+  layout.entryCols = transposed ? 128 : tile::DrainOp::entryCols;
+  SmallVector<int64_t> allRows =
+      transposed ? SmallVector<int64_t>{64, 32, 16} : SmallVector<int64_t>{128, 64};
+  if (types.empty()) {
+    layout.entryRows = allRows.front();
     return layout;
-
-  for (int64_t rows : {128, 64}) {
+  }
+  for (int64_t rows : allRows) {
     int64_t bytes = 0;
     for (Type type : types)
-      bytes += rows * entryCols * elementBytes(type);
+      bytes += rows * layout.entryCols * elementBytes(type);
     if (bytes > slotBytes)
       continue;
     layout.entryRows = rows;
     for (Type type : types)
       layout.buffers.push_back(tile::BufferAttr::get(
-          fused.getContext(), rows, entryCols, type));
+          fused.getContext(), rows, layout.entryCols, type));
     return layout;
   }
   // Several slots: all hold the same number of boxes of the widest type.
-  layout.entryRows = 64;
+  layout.entryRows = allRows.back();
   Type widest = *llvm::max_element(types, [](Type a, Type b) {
     return elementBytes(a) < elementBytes(b);
   });
-  int64_t perSlot = slotBytes / (64 * entryCols * elementBytes(widest));
-  layout.slotsPerEntry = llvm::divideCeil(types.size(), perSlot);
+  int64_t boxBytes =
+      layout.entryRows * layout.entryCols * elementBytes(widest);
+  int64_t perSlot = slotBytes / boxBytes;
+  layout.slotsPerEntry = perSlot ? llvm::divideCeil(types.size(), perSlot) : 1;
   bool uniform = llvm::all_equal(types);
   if (!uniform || perSlot == 0 || 2 * layout.slotsPerEntry > numSlots) {
     why = llvm::formatv(
-        "needs {0} boxes of 64x64 elements for its operands and results{1}, "
+        "needs {0} boxes of {3}x{4} elements for its operands and results{1}, "
         "which do not fit into the shared memory beside a {2}-byte stage; "
         "compute fewer results in one epilogue",
-        types.size(), uniform ? "" : ", of different types", slotBytes);
+        types.size(), uniform ? "" : ", of different types", slotBytes,
+        layout.entryRows, layout.entryCols);
     return std::nullopt;
   }
-  layout.buffers.assign(perSlot, tile::BufferAttr::get(fused.getContext(), 64,
-                                                       entryCols, widest));
+  layout.buffers.assign(
+      perSlot, tile::BufferAttr::get(fused.getContext(), layout.entryRows,
+                                     layout.entryCols, widest));
   return layout;
 }
-

@@ -37,7 +37,8 @@ void backfuse::buildTilePipeline(OpPassManager &pm, const arch::Target &target,
                                  llvm::StringRef precision) {
   RouteProductsPassOptions routes;
   routes.precision = precision.str();
-  routes.target = target.name.str();
+  routes.registerOperands = target.generation == arch::Generation::Hopper;
+  routes.tf32Operands = target.multipliesTf32;
   pm.addNestedPass<mlp::GraphOp>(createRouteProductsPass(routes));
   SelectSchedulePassOptions schedule;
   schedule.target = target.name.str();

@@ -2,10 +2,10 @@
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Precondition: graphs hold launches only.
-// Postcondition: every contraction has operands of 16 bits, or on a target that
-// multiplies them f32 operands and precision tf32.
+// Postcondition: every contraction has 16-bit operands, or one of f32 and a
+// precision that says how it is rounded on its way to the tensor core, or two of
+// f32 and precision tf32.
 //===----------------------------------------------------------------------===//
-#include "backfuse/Arch/Target.h"
 #include "backfuse/Transforms/Passes.h"
 #include "backfuse/Transforms/Transforms.h"
 #include "dialects/Mlp/IR/MlpLaunchOps.h"
@@ -80,14 +80,14 @@ namespace {
 /// What decides how products are computed.
 struct Routes {
   std::optional<mlp::Precision> override;
-  bool targetMultipliesTf32;
+  bool registerOperands, tf32Operands;
 
-  /// Whether a contraction of f32 operands is computed of them as they are.
+  /// Whether a contraction is computed of f32 operands as they are.
   bool isDirect(mlp::FusedOp fused, unsigned contraction) const {
     mlp::PrecisionAttr attr = fused.getContraction(contraction).getPrecision();
     mlp::Precision precision =
         override.value_or(attr ? attr.getValue() : mlp::Precision::Ieee);
-    return targetMultipliesTf32 && precision == mlp::Precision::Tf32 &&
+    return tf32Operands && precision == mlp::Precision::Tf32 &&
            isF32(fused.getA(contraction)) && isF32(fused.getB(contraction));
   }
 };
@@ -166,15 +166,143 @@ static LogicalResult collectSums(mlp::FusedOp fused, const Routes &routes,
   return success();
 }
 
-/// Which tensors need copies; `anyF32`: whether there is a product of f32.
+//===----------------------------------------------------------------------===//
+// Choose the operands that are copied
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The f32 tensors that products read as 16-bit copies. A contraction of which
+/// one operand is not among them reads that one as f32.
+using CopiedTensors = llvm::SetVector<Value>;
+} // namespace
+
+/// Bytes of a tensor, for comparisons: a variable dimension counts as this.
+static double estimateBytes(Value tensor) {
+  constexpr double typicalTokens = 2048;
+  auto type = cast<RankedTensorType>(tensor.getType());
+  double elements = 1;
+  bool variable = false;
+  for (int64_t extent : type.getShape())
+    if (ShapedType::isDynamic(extent))
+      variable = true; // several together are the tokens
+    else
+      elements *= extent;
+  return elements * (variable ? typicalTokens : 1) *
+         type.getElementTypeBitWidth() / 8;
+}
+
+/// A contraction's f32 operand that is read as f32, if there is one.
+static std::optional<mlp::Side> keptSide(mlp::FusedOp fused, unsigned i,
+                                         const CopiedTensors &copied) {
+  std::optional<mlp::Side> kept;
+  for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
+    Value operand = fused.getOperandOf(i, side);
+    if (isF32(operand) && isa<BlockArgument>(operand) &&
+        !copied.contains(operand))
+      kept = side;
+  }
+  return kept;
+}
+
+/// Adds of the pairs in `edges`, which are products, one tensor each to `copied`,
+/// so that their copies are smallest; of many tensors, all.
+static void coverEdges(ArrayRef<std::pair<Value, Value>> edges,
+                       CopiedTensors &copied) {
+  llvm::SetVector<Value> nodes;
+  for (auto [a, b] : edges) {
+    nodes.insert(a);
+    nodes.insert(b);
+  }
+  constexpr unsigned maxNodes = 16;
+  if (nodes.size() > maxNodes) {
+    copied.insert(nodes.begin(), nodes.end());
+    return;
+  }
+  unsigned best = 0;
+  double bestBytes = std::numeric_limits<double>::infinity();
+  for (unsigned set = 0; set < 1u << nodes.size(); ++set) {
+    auto contains = [&](Value value) {
+      return set >> (llvm::find(nodes, value) - nodes.begin()) & 1;
+    };
+    if (!llvm::all_of(edges, [&](const std::pair<Value, Value> &edge) {
+          return contains(edge.first) || contains(edge.second);
+        }))
+      continue;
+    double bytes = 0;
+    for (Value node : nodes)
+      bytes += contains(node) ? estimateBytes(node) : 0;
+    if (bytes < bestBytes) {
+      best = set;
+      bestBytes = bytes;
+    }
+  }
+  for (auto [i, node] : llvm::enumerate(nodes))
+    if (best >> i & 1)
+      copied.insert(node);
+}
+
+static CopiedTensors chooseCopied(mlp::GraphOp graph, const Routes &routes) {
+  SmallVector<mlp::FusedOp> all;
+  graph.walk([&](mlp::FusedOp fused) { all.push_back(fused); });
+  auto forEachF32 = [&](mlp::FusedOp fused, auto &&body) {
+    for (unsigned i = 0; i < fused.getNumContractions(); ++i)
+      for (mlp::Side side : {mlp::Side::A, mlp::Side::B})
+        if (isF32(fused.getOperandOf(i, side)) && !routes.isDirect(fused, i))
+          body(fused.getOperandOf(i, side));
+  };
+  CopiedTensors copied;
+  for (mlp::FusedOp fused : all) {
+    // A launch stores what it computes in the form that products read.
+    forEachF32(fused, [&](Value operand) {
+      if (!routes.registerOperands || !isa<BlockArgument>(operand))
+        copied.insert(operand);
+    });
+    // mlp.convert sums what it copies.
+    for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
+      mlp::OperandSumAttr sum = fused.getOperandSum(i);
+      Value operand = fused.getOperandOf(sum.getContraction(), sum.getOperand());
+      if (isF32(operand) && !routes.isDirect(fused, sum.getContraction()))
+        copied.insert(operand);
+    }
+  }
+  // A fused op whose contractions do not all leave the same side as f32 reads
+  // copies only: its tile would be both as it is and transposed.
+  for (bool again = true; again;) {
+    again = false;
+    SmallVector<std::pair<Value, Value>> edges;
+    for (mlp::FusedOp fused : all)
+      for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+        Value a = fused.getA(i), b = fused.getB(i);
+        if (isF32(a) && isF32(b) && !routes.isDirect(fused, i) &&
+            !copied.contains(a) && !copied.contains(b))
+          edges.push_back({a, b});
+      }
+    CopiedTensors chosen = copied;
+    coverEdges(edges, chosen);
+    for (mlp::FusedOp fused : all) {
+      std::optional<mlp::Side> first = keptSide(fused, 0, chosen);
+      bool alike = true;
+      for (unsigned i = 1; i < fused.getNumContractions(); ++i)
+        alike &= keptSide(fused, i, chosen) == first;
+      if (!alike)
+        forEachF32(fused, [&](Value operand) {
+          again |= copied.insert(operand);
+        });
+    }
+    if (!again)
+      copied = chosen;
+  }
+  return copied;
+}
+
 static FailureOr<llvm::MapVector<Value, Need>>
-collectNeeds(mlp::GraphOp graph, const Routes &routes, bool &anyF32) {
+collectNeeds(mlp::GraphOp graph, const Routes &routes,
+             const CopiedTensors &copied) {
   llvm::MapVector<Value, Need> needs;
   WalkResult result = graph.walk([&](mlp::FusedOp fused) {
     for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
       if (!isF32(fused.getA(i)) && !isF32(fused.getB(i)))
         continue;
-      anyF32 = true;
       FailureOr<mlp::Precision> precision =
           precisionOf(fused, i, routes.override);
       if (failed(precision))
@@ -183,7 +311,8 @@ collectNeeds(mlp::GraphOp graph, const Routes &routes, bool &anyF32) {
         Value operand = fused.getOperandOf(i, side);
         if (failed(checkOperand(fused, operand, *precision)))
           return WalkResult::interrupt();
-        if (isF32(operand) && !routes.isDirect(fused, i))
+        if (isF32(operand) && copied.contains(operand) &&
+            !routes.isDirect(fused, i))
           needs[operand].forms.insert(formOf(*precision));
       }
     }
@@ -203,8 +332,8 @@ namespace {
 class RouteRewriter {
 public:
   RouteRewriter(mlp::GraphOp graph, llvm::MapVector<Value, Need> needs,
-                const Routes &routes)
-      : graph(graph), needs(std::move(needs)), routes(routes),
+                const Routes &routes, const CopiedTensors &copied)
+      : graph(graph), needs(std::move(needs)), routes(routes), copied(copied),
         b(graph.getContext()) {}
 
   void rewrite();
@@ -241,6 +370,7 @@ private:
   mlp::GraphOp graph;
   llvm::MapVector<Value, Need> needs;
   const Routes &routes;
+  const CopiedTensors &copied;
   OpBuilder b;
   llvm::MapVector<std::pair<Value, int>, Copies> copies;
   SmallVector<mlp::LaunchOp> replaced;
@@ -289,18 +419,31 @@ RouteRewriter::rewriteFused(mlp::FusedOp fused,
     firstTerm.push_back(contractions.size());
     Value a = fused.getA(i), bOperand = fused.getB(i);
     Copies partsA{a}, partsB{bOperand};
-    mlp::PrecisionAttr precision;
     if (routes.isDirect(fused, i)) {
-      precision = mlp::PrecisionAttr::get(context, mlp::Precision::Tf32);
-    } else if (isF32(a) || isF32(bOperand)) {
-      Form form = formOf(*precisionOf(fused, i, routes.override));
-      if (isF32(a))
+      operands.append({a, bOperand});
+      contractions.push_back(mlp::ContractionAttr::get(
+          context, attr.getAcc(), attr.getK(), attr.getA(), attr.getB(),
+          mlp::PrecisionAttr::get(context, mlp::Precision::Tf32),
+          attr.getOpIndex()));
+      continue;
+    }
+    std::optional<mlp::Side> kept = keptSide(fused, i, copied);
+    Form form = Form::Split;
+    if (isF32(a) || isF32(bOperand)) {
+      form = formOf(*precisionOf(fused, i, routes.override));
+      if (isF32(a) && kept != mlp::Side::A)
         partsA = copies[{a, int(form)}];
-      if (isF32(bOperand))
+      if (isF32(bOperand) && kept != mlp::Side::B)
         partsB = copies[{bOperand, int(form)}];
     }
-    for (auto [x, y] : pairParts(partsA, partsB)) {
-      operands.append({x, y});
+    for (auto [part, pair] : llvm::enumerate(pairParts(partsA, partsB))) {
+      operands.append({pair.first, pair.second});
+      mlp::PrecisionAttr precision;
+      if (kept)
+        precision = mlp::PrecisionAttr::get(
+            context, form == Form::Fp16                 ? mlp::Precision::Fp16
+                     : form == Form::Split && part == 0 ? mlp::Precision::Bf16x3
+                                                        : mlp::Precision::Bf16);
       contractions.push_back(mlp::ContractionAttr::get(
           context, attr.getAcc(), attr.getK(), attr.getA(), attr.getB(),
           precision, attr.getOpIndex()));
@@ -432,9 +575,9 @@ static LogicalResult checkYields(mlp::LaunchOp launch) {
   return success();
 }
 
-LogicalResult backfuse::routeProducts(mlp::GraphOp graph,
-                                      std::optional<mlp::Precision> precision,
-                                      const arch::Target &target) {
+LogicalResult backfuse::routeProducts(mlp::GraphOp graph, bool registerOperands,
+                                      bool tf32Operands,
+                                      std::optional<mlp::Precision> precision) {
   for (Operation &op : graph.getBody().front().without_terminator()) {
     auto launch = dyn_cast<mlp::LaunchOp>(op);
     if (!launch)
@@ -443,14 +586,19 @@ LogicalResult backfuse::routeProducts(mlp::GraphOp graph,
     if (failed(checkYields(launch)))
       return failure();
   }
-  Routes routes{precision, target.multipliesTf32};
-  bool anyF32 = false;
+  Routes routes{precision, registerOperands, tf32Operands};
+  CopiedTensors copied = chooseCopied(graph, routes);
   FailureOr<llvm::MapVector<Value, Need>> needs =
-      collectNeeds(graph, routes, anyF32);
+      collectNeeds(graph, routes, copied);
   if (failed(needs))
     return failure();
+  bool anyF32 = false;
+  graph.walk([&](mlp::FusedOp fused) {
+    for (Value operand : fused.getContractionOperands())
+      anyF32 |= isF32(operand);
+  });
   if (anyF32)
-    RouteRewriter(graph, std::move(*needs), routes).rewrite();
+    RouteRewriter(graph, std::move(*needs), routes, copied).rewrite();
   return success();
 }
 
@@ -468,13 +616,8 @@ struct RouteProductsPass final
         return signalPassFailure();
       }
     }
-    const arch::Target *machine = arch::lookupTarget(target);
-    if (!machine) {
-      getOperation().emitError("unknown target '")
-          << target << "'; there are " << arch::listTargetNames();
-      return signalPassFailure();
-    }
-    if (failed(routeProducts(getOperation(), override, *machine)))
+    if (failed(routeProducts(getOperation(), registerOperands, tf32Operands,
+                             override)))
       signalPassFailure();
   }
 };

@@ -291,35 +291,60 @@ def Tile_MultiplyOp : Tile_Op<"multiply"> {
   let summary = "adds up the products of a unit's steps";
   let description = [{
     Consumes `steps` entries of the ring: accumulator = sum of A * B, A being
-    buffer 0 of each entry, B buffer 1; with `accumulate`, added to what is
-    there. An entry is released when its product has read it.
+    the first buffers of each entry, B the last; with `accumulate`, added to what
+    is there. An entry is released when its product has read it.
+
+    An operand of f32 is rounded to the type of the other one on its way to the
+    tensor core, or with `split` cut into two parts: its value rounded to bf16
+    and the rest rounded to bf16. The other operand may then stand in two buffers
+    of such parts; all products of parts but the two rests' are added up.
 
     ```mlir
     tile.multiply %ab steps %steps into %acc a mn_major b mn_major
         : !tile.ring<<64x128xbf16>, <64x192xbf16>>, !tile.accumulator<128x192>
+    ```
+    A product with an f32 operand:
+    ```mlir
+    tile.multiply %xw steps %steps into %acc a k_major b mn_major split
+        : !tile.ring<<192x64xbf16>, <192x64xbf16>, <64x128xf32>>, !tile.accumulator<192x128>
     ```
     (C1) A is tile M x step K (`k_major`: rows are m) or its transpose, B is
          step K x tile N (`mn_major`: rows are k) or its transpose, and the
          accumulator is tile M x tile N. For a `pair` of CTAs that share a tile,
          A and the accumulator have this CTA's half of the rows, and B has its
          half of the columns: the products take B from both CTAs.
-    (C2) Both operands have one element type: of 16 bits, or f32, which is
-         rounded to tf32, to nearest even, as entries are copied.
+    (C2) Both operands have one 16-bit element type and a buffer each, or one of
+         them is f32, of one buffer, and the other of one buffer of a 16-bit type
+         or of two of bf16 and one shape, or both are f32 of a buffer each, which
+         are rounded to tf32, to nearest even, as entries are copied. `split` takes an f32 operand and one of
+         bf16, and two buffers of one operand take `split`.
   }];
   let arguments = (ins Tile_Ring:$ring, Index:$steps, Tile_Accumulator:$accumulator,
                        Tile_MajorAttr:$aMajor, Tile_MajorAttr:$bMajor,
-                       UnitAttr:$accumulate, UnitAttr:$pair);
+                       UnitAttr:$split, UnitAttr:$accumulate, UnitAttr:$pair);
   let extraClassDeclaration = [{
-    /// Whether both operands are f32.
-    bool isTf32() {
-      ::llvm::ArrayRef<BufferAttr> buffers =
-          ::llvm::cast<RingType>(getRing().getType()).getBuffers();
-      return buffers[0].getElement().isF32() && buffers[1].getElement().isF32();
+    ::llvm::ArrayRef<BufferAttr> getBuffers() {
+      return ::llvm::cast<RingType>(getRing().getType()).getBuffers();
     }
+    /// How many of the ring's buffers are A's; the others are B's.
+    unsigned getNumABuffers() {
+      ::llvm::ArrayRef<BufferAttr> buffers = getBuffers();
+      return buffers.size() == 3 && !buffers[0].getElement().isF32() ? 2 : 1;
+    }
+    ::llvm::ArrayRef<BufferAttr> getABuffers() {
+      return getBuffers().take_front(getNumABuffers());
+    }
+    ::llvm::ArrayRef<BufferAttr> getBBuffers() {
+      return getBuffers().drop_front(getNumABuffers());
+    }
+    bool hasF32A() { return getABuffers()[0].getElement().isF32(); }
+    bool hasF32B() { return getBBuffers()[0].getElement().isF32(); }
+    bool isTf32() { return hasF32A() && hasF32B(); }
   }];
   let assemblyFormat = [{
     $ring `steps` $steps `into` $accumulator `a` $aMajor `b` $bMajor
-    (`accumulate` $accumulate^)? (`pair` $pair^)? attr-dict `:` qualified(type($ring)) `,` qualified(type($accumulator))
+    (`split` $split^)? (`accumulate` $accumulate^)? (`pair` $pair^)? attr-dict
+    `:` qualified(type($ring)) `,` qualified(type($accumulator))
   }];
   let hasVerifier = 1;
 }
@@ -352,9 +377,9 @@ def Tile_CombineSplitsOp : Tile_Op<"combine_splits"> {
 def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
   let summary = "turns the accumulators of a tile into results";
   let description = [{
-    Consumes ceil(tile N / 64) * (tile M / entryRows) entries of `ring`, column
-    block by column block, each of `slotsPerEntry` slots. An entry holds boxes of
-    `entryRows` x 64 elements: those that the load task copied, and those that
+    Consumes ceil(tile N / entryCols) * (tile M / entryRows) entries of `ring`,
+    column block by column block, each of `slotsPerEntry` slots. An entry holds
+    boxes of `entryRows` x `entryCols` elements: those that the load task copied, and those that
     results are staged in; a result may take the place of an operand of the same
     element type that is not needed any more. `operandBuffers` and `storeBuffers`
     number them through all slots of the entry.
@@ -393,7 +418,8 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
          `partials` and `flags`, of type f32.
     (C4) A ring is present if anything goes through slots; the buffers exist, and
          those of results have the type of what is stored.
-    (C5) `entryRows` divides the rows of the accumulators; an entry has a slot.
+    (C5) `entryRows` divides the rows of the accumulators, `entryCols` is a
+         positive multiple of 64; an entry has a slot.
     (C6) Vectors and stores are arguments of the kernel.
     (C7) The region uses values of its own, and constants.
   }];
@@ -405,7 +431,8 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
                        Variadic<Tile_Workspace>:$partials,
                        Variadic<Tile_Workspace>:$flags,
                        Optional<I64>:$tag,
-                       I64Attr:$entryRows, I64Attr:$slotsPerEntry,
+                       I64Attr:$entryRows, DefaultValuedAttr<I64Attr, "64">:$entryCols,
+                       I64Attr:$slotsPerEntry,
                        TypedArrayAttrBase<Tile_ElementKindAttr, "element kinds">:$elementKinds,
                        DenseI64ArrayAttr:$operandBuffers,
                        TypedArrayAttrBase<Tile_YieldKindAttr, "yield kinds">:$yieldKinds,
@@ -422,7 +449,7 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
   let extraClassDeclaration = [{
     /// How many entries the op consumes.
     int64_t numEntries();
-    /// Columns of the boxes of an entry.
+    /// Columns of the boxes of an entry where nothing else is said.
     static constexpr int64_t entryCols = 64;
     /// Box `number`, counted through all slots of the entry.
     BufferAttr getBuffer(int64_t number) {

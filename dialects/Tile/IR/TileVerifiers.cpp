@@ -263,7 +263,8 @@ LogicalResult KernelOp::verifyRegions() {
   auto ranks = getBlock().getOps<ClusterRankOp>();
   int64_t numRanks = std::distance(ranks.begin(), ranks.end());
   if (numRanks > 1)
-    return (*std::next(ranks.begin())).emitOpError("is the second of its kernel (C6)");
+    return (*std::next(ranks.begin()))
+        .emitOpError("is the second of its kernel (C6)");
   WalkResult pairs = walk([&](MultiplyOp multiply) -> WalkResult {
     if (multiply.getPair() == (numRanks == 1))
       return WalkResult::advance();
@@ -381,7 +382,8 @@ LogicalResult RingOp::verify() {
 
 LogicalResult ClusterRankOp::verify() {
   if (int64_t count = getOf(); count != 2)
-    return emitOpError("expects clusters of 2 CTAs, but got ") << count << " (C1)";
+    return emitOpError("expects clusters of 2 CTAs, but got ")
+           << count << " (C1)";
   return success();
 }
 
@@ -433,11 +435,11 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult MultiplyOp::verify() {
-  ArrayRef<BufferAttr> buffers =
-      cast<RingType>(getRing().getType()).getBuffers();
-  if (buffers.size() < 2)
-    return emitOpError("expects operands in buffers 0 and 1 (C1)");
-  BufferAttr a = buffers[0], b = buffers[1];
+  ArrayRef<BufferAttr> buffers = getBuffers();
+  if (buffers.size() < 2 || buffers.size() > 3)
+    return emitOpError("expects operands in 2 or 3 buffers, but got ")
+           << buffers.size() << " (C1)";
+  BufferAttr a = getABuffers()[0], b = getBBuffers()[0];
   bool aK = getAMajor() == Major::K, bK = getBMajor() == Major::K;
   int64_t m = aK ? a.getRows() : a.getCols();
   int64_t ka = aK ? a.getCols() : a.getRows();
@@ -451,8 +453,31 @@ LogicalResult MultiplyOp::verify() {
            << accumulator.getRows() << "x" << accumulator.getCols()
            << " accumulator, but got A " << m << "x" << ka << " and B " << kb
            << "x" << n << " (C1)";
-  if (a.getElement() != b.getElement())
-    return emitOpError("expects operands of one type, but got ")
+  if (buffers.size() == 3) {
+    ArrayRef<BufferAttr> parts = hasF32A() ? getBBuffers() : getABuffers();
+    BufferAttr other = hasF32A() ? a : b;
+    if (parts[0] != parts[1] || !parts[0].getElement().isBF16() ||
+        !other.getElement().isF32() || !getSplit())
+      return emitOpError("expects 'split', an f32 operand and two equal buffers "
+                         "of bf16, but got ")
+             << buffers[0].getElement() << ", " << buffers[1].getElement()
+             << " and " << buffers[2].getElement() << " (C2)";
+    return success();
+  }
+  if (isTf32() && !getSplit())
+    return success();
+  auto is16Bit = [](BufferAttr buffer) {
+    return buffer.getElement().getIntOrFloatBitWidth() == 16;
+  };
+  if (hasF32A() ? !is16Bit(b)
+                : !is16Bit(a) || (!hasF32B() &&
+                                  a.getElement() != b.getElement()))
+    return emitOpError("expects operands of one type, or one of them of f32, "
+                       "but got ")
+           << a.getElement() << " and " << b.getElement() << " (C2)";
+  Type narrow = hasF32A() ? b.getElement() : a.getElement();
+  if (getSplit() && (hasF32A() == hasF32B() || !narrow.isBF16()))
+    return emitOpError("expects operands of f32 and bf16 to split, but got ")
            << a.getElement() << " and " << b.getElement() << " (C2)";
   return success();
 }
@@ -560,6 +585,10 @@ LogicalResult DrainOp::verify() {
   if (entryRows < 1 || rows % entryRows)
     return emitOpError("expects entry rows that divide the accumulator's ")
            << rows << ", but got " << entryRows << " (C5)";
+  if (getEntryCols() < 64 || getEntryCols() % 64 ||
+      !llvm::isInt<32>(getEntryCols()))
+    return emitOpError("expects entry columns of a multiple of 64, but got ")
+           << getEntryCols() << " (C5)";
   if (slotsPerEntry < 1 || !llvm::isInt<16>(slotsPerEntry))
     return emitOpError("expects 1 to 32767 slots in an entry, but got ")
            << slotsPerEntry << " (C5)";

@@ -25,6 +25,9 @@ struct TileConfig {
   /// A pool of its own for entries of drains (0: they share the other), and how
   /// many units' accumulators there are room for.
   int64_t drainSlots = 0, drainSlotBytes = 0, accumulators = 1;
+  /// M, N and K (stepK) of the tiles of a fused op: one that is computed transposed has
+  /// `tileN` rows and `tileM` columns.
+  llvm::SmallVector<int64_t, 3> tileOf(mlp::FusedOp fused) const;
 };
 
 /// The configurations that fit into the shared memory of the target for every

@@ -12,7 +12,7 @@ namespace backfuse {
 /// How the boxes of a drain's operands and results stand in the slots of an
 /// entry of a ring (see tile.drain).
 struct EntryLayout {
-  int64_t entryRows = 128;
+  int64_t entryRows = 128, entryCols = tile::DrainOp::entryCols;
   int64_t slotsPerEntry = 1;
   llvm::SmallVector<tile::BufferAttr> buffers; // of one slot
   llvm::SmallVector<int64_t> operandBuffers;   // per element operand
@@ -22,6 +22,10 @@ struct EntryLayout {
 
 /// The layout of the fewest slots of `slotBytes` bytes out of `numSlots`. Where
 /// none fits, returns the reason as a sentence's end in `why`.
+/// Whether a target that takes f32 operands from registers computes the fused op
+/// transposed: with its B, which is f32 where A is not, in the place of A.
+bool isComputedTransposed(mlp::FusedOp fused);
+
 std::optional<EntryLayout> layOutEntry(mlp::FusedOp fused, int64_t slotBytes,
                                        int64_t numSlots, std::string &why);
 

@@ -8,10 +8,6 @@
 
 namespace backfuse {
 
-namespace arch {
-struct Target;
-}
-
 /// Replaces each derivative of an activation by its primitives.
 void expandSugar(mlp::GraphOp graph);
 
@@ -41,11 +37,12 @@ mlir::LogicalResult fuseIntoLaunches(mlp::GraphOp graph);
 mlir::FailureOr<std::string> describeFusion(mlp::GraphOp graph);
 
 /// Makes every contraction one that the target's tensor cores compute: of 16-bit
-/// operands, or where it has them of f32 operands in tf32. `precision` overrides
-/// what the products ask for. Emits an error at a product that has no route.
-mlir::LogicalResult routeProducts(mlp::GraphOp graph,
-                                  std::optional<mlp::Precision> precision,
-                                  const arch::Target &target);
+/// operands, of one that they take from registers, or with `tf32Operands` of two
+/// f32 operands. `precision` overrides what the products ask for. Emits an error
+/// at a product that has no route.
+mlir::LogicalResult routeProducts(mlp::GraphOp graph, bool registerOperands,
+                                  bool tf32Operands,
+                                  std::optional<mlp::Precision> precision);
 
 /// Replaces the graph by a clone per tile configuration that is best on `target`
 /// for some token count, by the cost model or, if it is named, by a tuning file.

@@ -67,16 +67,23 @@ static void describeProducts(ArrayRef<mlp::FusedOp> all, tile::KernelOp kernel) 
   for (mlp::FusedOp fused : all) {
     for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
       mlp::ContractionAttr contraction = fused.getContraction(i);
-      products.push_back(
-          b.getI64IntegerAttr(contraction.getOpIndex().value_or(-1)));
-      types.push_back(TypeAttr::get(getElementTypeOrSelf(fused.getA(i))));
       SmallVector<StringAttr> names;
       AffineExpr count = getAffineConstantExpr(2, b.getContext());
       for (mlp::ExtentAttr extent :
            {fused.getM(), fused.getN(), contraction.getK()})
         count = count * extentExpr(extent.getExtent(), names, b.getContext());
-      operations.push_back(tile::ExprAttr::get(
-          b.getContext(), names, AffineMap::get(0, names.size(), count)));
+      Type a = getElementTypeOrSelf(fused.getA(i));
+      Type element = a.isF32() ? getElementTypeOrSelf(fused.getB(i)) : a;
+      // An f32 operand in two parts takes two products.
+      mlp::PrecisionAttr precision = contraction.getPrecision();
+      bool split = precision && precision.getValue() == mlp::Precision::Bf16x3;
+      for (int part = 0; part < (split ? 2 : 1); ++part) {
+        products.push_back(
+            b.getI64IntegerAttr(contraction.getOpIndex().value_or(-1)));
+        types.push_back(TypeAttr::get(element));
+        operations.push_back(tile::ExprAttr::get(
+            b.getContext(), names, AffineMap::get(0, names.size(), count)));
+      }
     }
     if (auto schedule = dyn_cast_if_present<tile::ScheduleAttr>(
             fused.getSchedule().value_or(Attribute())))

@@ -9,7 +9,6 @@
 using namespace mlir;
 using namespace backfuse;
 
-static constexpr int64_t entryCols = tile::DrainOp::entryCols;
 /// Kernels count units, tiles times splits, with 32 bits.
 static constexpr int64_t maxSplits = 8;
 
@@ -32,6 +31,10 @@ static int64_t elementBytes(Type type) {
 // Arguments
 //===----------------------------------------------------------------------===//
 
+Value KernelBuilder::ownPlace(Value at, Value offset) {
+  return offset ? Value(arith::AddIOp::create(b, at, offset)) : at;
+}
+
 Value KernelBuilder::index(int64_t value) {
   Value &constant = constants[value];
   if (!constant) {
@@ -45,10 +48,6 @@ Value KernelBuilder::index(int64_t value) {
 Value KernelBuilder::addArgument(Type type, tile::BindAttr binding) {
   bindings.push_back(binding);
   return kernel.getBlock().addArgument(type, b.getLoc());
-}
-
-Value KernelBuilder::ownPlace(Value at, Value offset) {
-  return offset ? Value(arith::AddIOp::create(b, at, offset)) : at;
 }
 
 AffineExpr KernelBuilder::symbol(StringRef name) {
@@ -174,13 +173,12 @@ LogicalResult KernelBuilder::checkPart(Part &part) {
   mlp::ExtentAttr k = fused.getContraction(0).getK();
   for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
     mlp::ContractionAttr contraction = fused.getContraction(i);
-    for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
-      Type element = getElementTypeOrSelf(fused.getOperandOf(i, side).getType());
-      if (elementBytes(element) != 2 && !isTf32(fused, i))
-        return fused.emitOpError("multiplies ")
-               << element << " operands, for which no route is built yet; "
-               << "cast them to bf16 or f16";
-    }
+    Type a = getElementTypeOrSelf(fused.getA(i).getType());
+    Type b = getElementTypeOrSelf(fused.getB(i).getType());
+    if (elementBytes(a) != 2 && elementBytes(b) != 2 && !isTf32(fused, i))
+      return fused.emitOpError("multiplies ")
+             << a << " by " << b << " operands, for which no route is built "
+             << "yet; cast one of them to bf16 or f16";
     if (contraction.getK() != k)
       return fused.emitOpError("has contractions of different lengths, ")
              << k.getExtent().str() << " and "
@@ -239,29 +237,8 @@ LogicalResult KernelBuilder::createPart(Part &part) {
   AffineExpr parts =
       tiles * (symbol("splits:" + std::to_string(part.number)) - 1);
 
-  SmallVector<Value, 2> seen;
-  for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
-    mlp::ContractionAttr attr = fused.getContraction(i);
-    Contraction contraction;
-    contraction.aK = attr.getA() == mlp::Major::KMajor;
-    contraction.bK = attr.getB() == mlp::Major::KMajor;
-    Type element = getElementTypeOrSelf(fused.getA(i).getType());
-    auto box = [&](bool kMajor, int64_t extent) {
-      return tile::BufferAttr::get(context, kMajor ? extent : tile[2],
-                                   kMajor ? tile[2] : extent, element);
-    };
-    contraction.a = box(contraction.aK, part.ownM);
-    contraction.b = box(contraction.bK, part.ownN);
-    auto ringType =
-        tile::RingType::get(context, {contraction.a, contraction.b});
-    contraction.ring = tile::RingOp::create(b, ringType, pool);
-    while (part.accumulators.size() <= attr.getAcc())
-      part.accumulators.push_back(tile::AccumulatorsOp::create(
-          b, tile::AccumulatorType::get(context, part.ownM, tile[1]),
-          numAccumulators));
-    contraction.accumulator = part.accumulators[attr.getAcc()];
-    part.contractions.push_back(contraction);
-  }
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i)
+    createContraction(part, i);
   if (part.accumulators.size() > 1 && !k.isFixed())
     return fused.emitOpError("has ")
            << part.accumulators.size()
@@ -282,6 +259,73 @@ LogicalResult KernelBuilder::createPart(Part &part) {
         b, tile::RingType::get(context, part.entry.buffers), drainPool);
   createSumBuffers(part);
   return success();
+}
+
+/// Whether contraction `i` multiplies the second part of an operand by the same
+/// f32 operand as the one before does the first part.
+static bool isSecondPart(mlp::FusedOp fused, unsigned i) {
+  if (i == 0)
+    return false;
+  mlp::ContractionAttr attr = fused.getContraction(i);
+  mlp::ContractionAttr before = fused.getContraction(i - 1);
+  auto isSplit = [](mlp::ContractionAttr attr) {
+    return attr.getPrecision() &&
+           attr.getPrecision().getValue() == mlp::Precision::Bf16x3;
+  };
+  if (!isSplit(before) || isSplit(attr) || !attr.getPrecision() ||
+      attr.getAcc() != before.getAcc() || attr.getK() != before.getK() ||
+      attr.getA() != before.getA() || attr.getB() != before.getB())
+    return false;
+  return llvm::any_of(ArrayRef{mlp::Side::A, mlp::Side::B}, [&](mlp::Side side) {
+    Value operand = fused.getOperandOf(i, side);
+    return operand == fused.getOperandOf(i - 1, side) &&
+           getElementTypeOrSelf(operand.getType()).isF32();
+  });
+}
+
+void KernelBuilder::createContraction(Part &part, unsigned number) {
+  mlp::FusedOp fused = part.fused;
+  MLIRContext *context = b.getContext();
+  ArrayRef<int64_t> tile = part.schedule.getTile();
+  if (isSecondPart(fused, number)) {
+    Contraction &before = part.contractions.back();
+    if (fused.getA(number) == before.a.front())
+      before.b.push_back(fused.getB(number));
+    else
+      before.a.push_back(fused.getA(number));
+  } else {
+    mlp::ContractionAttr attr = fused.getContraction(number);
+    Contraction contraction;
+    contraction.first = number;
+    contraction.a = {fused.getA(number)};
+    contraction.b = {fused.getB(number)};
+    contraction.aK = attr.getA() == mlp::Major::KMajor;
+    contraction.bK = attr.getB() == mlp::Major::KMajor;
+    contraction.split =
+        attr.getPrecision() &&
+        attr.getPrecision().getValue() == mlp::Precision::Bf16x3;
+    while (part.accumulators.size() <= attr.getAcc())
+      part.accumulators.push_back(tile::AccumulatorsOp::create(
+          b, tile::AccumulatorType::get(context, part.ownM, tile[1]),
+          numAccumulators));
+    contraction.accumulator = part.accumulators[attr.getAcc()];
+    part.contractions.push_back(contraction);
+  }
+  if (number + 1 < fused.getNumContractions() &&
+      isSecondPart(fused, number + 1))
+    return; // its ring follows
+  Contraction &contraction = part.contractions.back();
+  SmallVector<tile::BufferAttr> buffers;
+  auto addBoxes = [&](ArrayRef<Value> operands, bool kMajor, int64_t extent) {
+    for (Value operand : operands)
+      buffers.push_back(tile::BufferAttr::get(
+          context, kMajor ? extent : tile[2], kMajor ? tile[2] : extent,
+          getElementTypeOrSelf(operand.getType())));
+  };
+  addBoxes(contraction.a, contraction.aK, part.ownM);
+  addBoxes(contraction.b, contraction.bK, part.ownN);
+  contraction.ring = tile::RingOp::create(
+      b, tile::RingType::get(context, buffers), pool);
 }
 
 void KernelBuilder::createSumBuffers(Part &part) {
@@ -355,8 +399,9 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
   mlp::FusedOp fused = part.fused;
   mlp::Extent m = fused.getM().getExtent(), n = fused.getN().getExtent();
   Value rowOfA = ownPlace(m0, part.ownRow), colOfB = ownPlace(n0, part.ownCol);
-  for (auto [i, contraction] : llvm::enumerate(part.contractions)) {
-    mlp::Extent k = fused.getContraction(i).getK().getExtent();
+  for (Contraction &contraction : part.contractions) {
+    mlp::Extent k =
+        fused.getContraction(contraction.first).getK().getExtent();
     auto loop = scf::ForOp::create(b, index(0), steps, index(1));
     OpBuilder::InsertionGuard loopGuard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -370,8 +415,11 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
       tile::CopyOp::create(b, tensor, kMajor ? at : kAt, kMajor ? kAt : at,
                            slot, buffer);
     };
-    copy(fused.getA(i), contraction.aK, m, rowOfA, 0);
-    copy(fused.getB(i), contraction.bK, n, colOfB, 1);
+    int64_t buffer = 0;
+    for (Value operand : contraction.a)
+      copy(operand, contraction.aK, m, rowOfA, buffer++);
+    for (Value operand : contraction.b)
+      copy(operand, contraction.bK, n, colOfB, buffer++);
     tile::CommitOp::create(b, slot);
   }
   if (part.entry.empty())
@@ -380,7 +428,8 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
   b.setInsertionPointToStart(ifLast.thenBlock());
   // Column block by column block, and in it row block by row block.
   int64_t rowBlocks = part.ownM / part.entry.entryRows;
-  int64_t chunks = llvm::divideCeil(part.schedule.getTile()[1], entryCols);
+  int64_t chunks =
+      llvm::divideCeil(part.schedule.getTile()[1], part.entry.entryCols);
   auto loop = scf::ForOp::create(b, index(0), index(chunks * rowBlocks),
                                  index(1));
   b.setInsertionPointToStart(loop.getBody());
@@ -391,7 +440,7 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
       b, rowOfA,
       arith::MulIOp::create(b, rowBlock, index(part.entry.entryRows)));
   Value col = arith::AddIOp::create(
-      b, n0, arith::MulIOp::create(b, chunk, index(entryCols)));
+      b, n0, arith::MulIOp::create(b, chunk, index(part.entry.entryCols)));
   int64_t perSlot = part.entry.buffers.size();
   for (int64_t s = 0; s < part.entry.slotsPerEntry; ++s) {
     Value slot = tile::AcquireOp::create(b, part.entryRing);
@@ -421,8 +470,8 @@ void KernelBuilder::createMultiply(Part &part, Block &block) {
     bool accumulate = llvm::is_contained(started, contraction.accumulator);
     tile::MultiplyOp::create(b, contraction.ring, block.getArgument(3),
                              contraction.accumulator, major(contraction.aK),
-                             major(contraction.bK), accumulate,
-                             /*pair=*/numCtas > 1);
+                             major(contraction.bK), contraction.split,
+                             accumulate, /*pair=*/numCtas > 1);
     started.push_back(contraction.accumulator);
   }
 }
@@ -485,7 +534,7 @@ void KernelBuilder::createDrain(Part &part, Block &block) {
   auto drain = tile::DrainOp::create(
       b, TypeRange(), part.accumulators, row, block.getArgument(1), part.m, part.entryRing, vectors, scalars, stores,
       partials, flags, partials.empty() ? Value() : tagArgument(),
-      part.entry.entryRows, part.entry.slotsPerEntry,
+      part.entry.entryRows, part.entry.entryCols, part.entry.slotsPerEntry,
       b.getArrayAttr(elementKinds), part.entry.operandBuffers,
       b.getArrayAttr(yieldKinds), part.entry.storeBuffers);
   Block &region = drain.getBody().emplaceBlock();
@@ -512,10 +561,10 @@ void KernelBuilder::createSum(Part &part, Block &block) {
   bool apart = drainPool != pool;
   if (apart && llvm::none_of(parts, [](Part &p) { return p.needsSum(); }))
     return;
-  for (auto [c, contraction] : llvm::enumerate(part.contractions)) {
+  for (Contraction &contraction : part.contractions) {
     std::optional<unsigned> riding;
     for (unsigned i = 0; i < fused.getNumOperandSums(); ++i)
-      if (fused.getOperandSum(i).getContraction() == c &&
+      if (fused.getOperandSum(i).getContraction() == contraction.first &&
           part.operandSums[i].rides)
         riding = i;
     if (!riding) {
@@ -533,7 +582,8 @@ void KernelBuilder::createSum(Part &part, Block &block) {
         b,
         arith::MulIOp::create(b, block.getArgument(4), part.contributors),
         contributor);
-    tile::SumOperandOp::create(b, contraction.ring, isA ? 0 : 1, steps,
+    tile::SumOperandOp::create(b, contraction.ring,
+                               isA ? 0 : contraction.a.size(), steps,
                                contributor, part.contributors, line, at,
                                isA ? part.m : part.n, buffers.partials,
                                buffers.flags, tagArgument());
@@ -542,7 +592,7 @@ void KernelBuilder::createSum(Part &part, Block &block) {
     return;
   auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
   b.setInsertionPointToStart(ifLast.thenBlock());
-  int64_t entries = llvm::divideCeil(tile[1], entryCols) *
+  int64_t entries = llvm::divideCeil(tile[1], part.entry.entryCols) *
                     (part.ownM / part.entry.entryRows) *
                     part.entry.slotsPerEntry;
   tile::SkipOp::create(b, part.entryRing, index(entries));
@@ -656,10 +706,9 @@ void KernelBuilder::createApartSums(Part &part) {
       continue;
     mlp::OperandSumAttr sum = fused.getOperandSum(i);
     bool isA = sum.getOperand() == mlp::Side::A;
-    Value source =
-        *tensorArgument(fused.getOperandOf(sum.getContraction(),
-                                           sum.getOperand()),
-                        k, (isA ? fused.getM() : fused.getN()).getExtent());
+    Value source = *tensorArgument(
+        fused.getOperandOf(sum.getContraction(), sum.getOperand()), k,
+        (isA ? fused.getM() : fused.getN()).getExtent());
     tile::ConvertOp::create(b, source, part.k, /*copies=*/ValueRange(),
                             buffers.partials, buffers.flags, tagArgument());
   }

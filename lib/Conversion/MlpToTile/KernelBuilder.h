@@ -45,10 +45,13 @@ public:
                   mlir::Operation *anchor, llvm::StringRef name);
 
 private:
+  /// A contraction of the fused op, or two that share an f32 operand and
+  /// multiply it by the parts of the other one.
   struct Contraction {
+    unsigned first; // of the fused op's
     mlir::Value ring, accumulator;
-    tile::BufferAttr a, b;
-    bool aK, bK;
+    llvm::SmallVector<mlir::Value, 2> a, b; // operands, each a buffer
+    bool aK, bK, split;
   };
   struct SumBuffers {
     mlir::Value partials, flags, result;
@@ -78,6 +81,7 @@ private:
 
   mlir::LogicalResult checkPart(Part &part);
   mlir::LogicalResult createPart(Part &part);
+  void createContraction(Part &part, unsigned number);
   void createSumBuffers(Part &part);
   void createLoad(Part &part, mlir::Block &block);
   void createMultiply(Part &part, mlir::Block &block);

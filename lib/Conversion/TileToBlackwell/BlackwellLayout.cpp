@@ -36,8 +36,11 @@ static LogicalResult checkMultiply(tile::MultiplyOp multiply,
     return multiply.emitError("expects an accumulator of 64, 128, 192 or 256 "
                               "columns on ")
            << target.name << ", but got " << type.getCols();
-  auto ring = cast<tile::RingType>(multiply.getRing().getType());
-  ArrayRef<tile::BufferAttr> buffers = ring.getBuffers();
+  if (type.getRows() != ctaRows)
+    return multiply.emitError("expects an accumulator of ")
+           << ctaRows << " rows on " << target.name << ", but got "
+           << type.getRows();
+  ArrayRef<tile::BufferAttr> buffers = multiply.getBuffers();
   if (buffers.size() != 2 || buffers[0].getElement() != buffers[1].getElement())
     return multiply.emitError("expects operands of one type and a buffer each "
                               "on ")
@@ -61,6 +64,10 @@ static LogicalResult checkDrain(tile::DrainOp drain,
   if (drain.getEntryRows() != 128 && drain.getEntryRows() != 64)
     return drain.emitError("expects entries of 64 or 128 rows, but got ")
            << drain.getEntryRows();
+  if (drain.getEntryCols() != entryCols)
+    return drain.emitError("expects entries of ")
+           << entryCols << " columns on " << target.name << ", but got "
+           << drain.getEntryCols();
   if (!drain.getRing())
     return success();
   for (tile::BufferAttr buffer :

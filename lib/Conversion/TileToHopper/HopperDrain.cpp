@@ -24,11 +24,12 @@ LogicalResult HopperEmitter::emitDrain(tile::DrainOp drain, Unit &unit) {
   for (Operation &op : drain.getBody().front().without_terminator())
     if (StringRef why = whyNotElementOp(&op); !why.empty())
       return op.emitOpError(why);
+  if (isTransposed(drain.getAccumulators()[0]))
+    return emitTransposedDrain(drain, unit);
   auto type =
       cast<tile::AccumulatorType>(drain.getAccumulators()[0].getType());
   int64_t chunks = llvm::divideCeil(type.getCols(), entryCols);
   int64_t rowBlocks = tileRows / drain.getEntryRows();
-  bool stores = !drain.getStores().empty();
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
     if (!drain.getRing()) {
       emitDrainEntry(drain, unit, chunk, {}, chunk == 0);
@@ -60,18 +61,22 @@ LogicalResult HopperEmitter::emitDrain(tile::DrainOp drain, Unit &unit) {
       work();
     }
   }
-  if (stores)
-    ifThen(eq(consumerThread, c(0)), [&] {
-      m.bulkWaitRead(0);
-      for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i)
-        m.mbarrierArrive(loadVariable(b, pending[i], b.getI32Type()), 4);
-    });
+  finishStores(drain);
   return success();
 }
 
-/// The slot of an entry and the byte offset in it of buffer `index`, counted
-/// through all slots of the entry.
-static std::pair<int64_t, int64_t> locate(tile::RingType ring, int64_t index) {
+void HopperEmitter::finishStores(tile::DrainOp drain) {
+  if (drain.getStores().empty())
+    return;
+  ifThen(eq(consumerThread, c(0)), [&] {
+    m.bulkWaitRead(0);
+    for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i)
+      m.mbarrierArrive(loadVariable(b, pending[i], b.getI32Type()), 4);
+  });
+}
+
+std::pair<int64_t, int64_t> hopper::locateBuffer(tile::RingType ring,
+                                                 int64_t index) {
   int64_t perSlot = ring.getBuffers().size();
   int64_t offset = 0;
   for (tile::BufferAttr buffer : ring.getBuffers().take_front(index % perSlot))
@@ -92,21 +97,17 @@ void HopperEmitter::emitDrainEntry(tile::DrainOp drain, Unit &unit,
   if (stores || sums)
     m.namedBarrier(add(consumer, c(1)), warpgroupThreads);
   emitPartialSums(drain, unit, chunk, sumValues, /*beforeBarrier=*/false);
-  if (!stores) {
-    for (const Slot &slot : slots)
-      releaseByWarp(slot.empty);
-    return;
-  }
-  auto ring = cast<tile::RingType>(drain.getRing().getType());
-  ifThen(eq(consumerThread, c(0)), [&] {
+  finishEntry(drain, slots, firstEntry, [&] {
+    auto ring = cast<tile::RingType>(drain.getRing().getType());
     Value row = add(mapped(drain.getRow()), mul(consumer, c(warpgroupRows)));
     Value col = add(mapped(drain.getCol()), c(chunk * entryCols));
     for (auto [store, buffer] :
          llvm::zip(drain.getStores(), drain.getStoreBuffers())) {
-      auto [slotIndex, offset] = locate(ring, buffer);
+      auto [slotIndex, offset] = locateBuffer(ring, buffer);
       auto tensor = cast<tile::GlobalTensorType>(store.getType());
       MapUse use =
-          storeUseOf(cast<BlockArgument>(store).getArgNumber(), tensor);
+          storeUseOf(cast<BlockArgument>(store).getArgNumber(), tensor,
+                     warpgroupRows);
       int64_t panels = llvm::divideCeil(entryCols, use.panelCols);
       // Where the entry holds both warpgroups' rows, each stores its own.
       Value rows = drain.getEntryRows() == tileRows
@@ -120,6 +121,18 @@ void HopperEmitter::emitDrainEntry(tile::DrainOp drain, Unit &unit,
                    {add(col, c(p * use.panelCols)), row});
       }
     }
+  });
+}
+
+void HopperEmitter::finishEntry(tile::DrainOp drain, ArrayRef<Slot> slots,
+                                bool firstEntry, function_ref<void()> store) {
+  if (drain.getStores().empty()) {
+    for (const Slot &slot : slots)
+      releaseByWarp(slot.empty);
+    return;
+  }
+  ifThen(eq(consumerThread, c(0)), [&] {
+    store();
     m.bulkCommit();
     if (!firstEntry) {
       m.bulkWaitRead(1);
@@ -166,7 +179,7 @@ void HopperEmitter::emitElements(tile::DrainOp drain, int64_t chunk,
     if (!inserted)
       return it->second;
     BufferBase &base = it->second;
-    auto [slotIndex, offset] = locate(ring, buffer);
+    auto [slotIndex, offset] = locateBuffer(ring, buffer);
     base.element =
         ring.getBuffers()[buffer % ring.getBuffers().size()].getElement();
     base.panelStride = drain.getEntryRows() * panelBytes;

@@ -15,6 +15,8 @@ namespace backfuse::hopper {
 /// Sizes that are Hopper's, or this kernel structure's.
 constexpr int64_t threads = 384, warpgroupThreads = 128, numConsumers = 2;
 constexpr int64_t tileRows = 128, warpgroupRows = 64;
+/// Rows of a tile that a line of a drain's column sums adds up.
+constexpr int64_t sumRows = 64;
 constexpr int64_t firstSumWarp = 2, numSumWarps = 2;
 constexpr int64_t launchRegisters = 168, producerRegisters = 40,
                   consumerRegisters = 232;
@@ -23,10 +25,36 @@ constexpr llvm::StringLiteral targetName = "sm_90a";
 /// Decided before any IR is made.
 struct KernelLayout : TaskLayout {
   int64_t scratchOffset = 0; // for column sums of drains
+  bool hasRegisterProducts = false;
 };
 
-/// How a warpgroup stores a panel of an entry's rows.
-MapUse storeUseOf(unsigned argument, tile::GlobalTensorType tensor);
+/// How a warpgroup stores `rows` rows of a panel of an entry.
+MapUse storeUseOf(unsigned argument, tile::GlobalTensorType tensor,
+                  int64_t rows);
+
+/// Whether the accumulators hold the transpose of their tile: products whose B
+/// is f32 are computed so.
+bool isTransposed(mlir::Value accumulators);
+
+/// f32 accumulators of one thread of the two warpgroups (hopper.md 2.1).
+inline int64_t accumulatorsPerThread(tile::AccumulatorType type) {
+  return type.getRows() * type.getCols() / (numConsumers * warpgroupThreads);
+}
+
+/// How wgmma reads one operand of a stage (hopper.md section 1).
+struct OperandView {
+  int64_t offset;         // bytes from the slot's start
+  int64_t warpgroupBytes; // between the halves of the two warpgroups
+  int64_t leadingBytes;   // LBO
+  int64_t advance;        // descriptor units per instruction
+  bool transposed;        // MN-major
+};
+OperandView viewOperand(tile::BufferAttr buffer, int64_t offset, bool kMajor,
+                        bool isA);
+
+/// The slot of an entry and the byte offset in it of buffer `index`, counted
+/// through all slots of the entry.
+std::pair<int64_t, int64_t> locateBuffer(tile::RingType ring, int64_t index);
 
 /// Emits an error at what this back end cannot do.
 mlir::FailureOr<KernelLayout> computeLayout(tile::KernelOp kernel);
@@ -52,6 +80,17 @@ private:
   mlir::LogicalResult emitDrainBlock(mlir::Block &block, Unit &unit);
   void emitMultiply(tile::MultiplyOp multiply);
   void emitCombineSplits(tile::CombineSplitsOp combine, Unit &unit);
+  mlir::Value descriptorOf(mlir::Value address, const OperandView &view);
+  llvm::SmallVector<mlir::Value> loadAccumulators(mlir::Value variable,
+                                                  int64_t count);
+  void storeAccumulators(mlir::Value variable, mlir::ValueRange values);
+
+  // HopperRegisterOperand.cpp
+  void emitRegisterMultiply(tile::MultiplyOp multiply);
+  llvm::SmallVector<mlir::Value> loadWideFragments(tile::BufferAttr buffer,
+                                                   bool kMajor,
+                                                   mlir::Value address);
+  mlir::Value transposedOffset(int64_t panelRows, int64_t half, int64_t odd);
 
   // HopperDrain.cpp
   mlir::LogicalResult emitDrain(tile::DrainOp drain, Unit &unit);
@@ -62,6 +101,21 @@ private:
                     llvm::SmallVectorImpl<mlir::Value> &sums);
   void emitPartialSums(tile::DrainOp drain, Unit &unit, int64_t chunk,
                        llvm::ArrayRef<mlir::Value> sums, bool beforeBarrier);
+  /// Passes the entry's slots on; before that one thread stores what is in them.
+  void finishEntry(tile::DrainOp drain, llvm::ArrayRef<Slot> slots,
+                   bool firstEntry, llvm::function_ref<void()> store);
+  /// Passes the last entry's slots on once they are stored.
+  void finishStores(tile::DrainOp drain);
+
+  // HopperTransposedDrain.cpp
+  mlir::LogicalResult emitTransposedDrain(tile::DrainOp drain, Unit &unit);
+  void emitTransposedStores(tile::DrainOp drain, int64_t row,
+                            llvm::ArrayRef<Slot> slots);
+  void emitTransposedElements(tile::DrainOp drain, int64_t row,
+                              llvm::ArrayRef<Slot> slots,
+                              llvm::SmallVectorImpl<mlir::Value> &sums);
+  void emitTransposedSums(tile::DrainOp drain, Unit &unit, int64_t lineInTile,
+                          llvm::ArrayRef<mlir::Value> sums, bool beforeBarrier);
 
   const KernelLayout &layout;
   // Of the consumer role.

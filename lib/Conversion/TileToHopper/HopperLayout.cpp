@@ -8,9 +8,9 @@ using namespace mlir;
 using namespace backfuse;
 using namespace backfuse::hopper;
 
-MapUse hopper::storeUseOf(unsigned argument, tile::GlobalTensorType tensor) {
-  MapUse use =
-      mapUseOf(argument, tensor, warpgroupRows, tile::DrainOp::entryCols);
+MapUse hopper::storeUseOf(unsigned argument, tile::GlobalTensorType tensor,
+                          int64_t rows) {
+  MapUse use = mapUseOf(argument, tensor, rows, tile::DrainOp::entryCols);
   // The panels of one warpgroup are not contiguous where the entry holds the
   // rows of both.
   use.panels = 1;
@@ -20,14 +20,15 @@ MapUse hopper::storeUseOf(unsigned argument, tile::GlobalTensorType tensor) {
 /// A descriptor steps through one panel of a K-major operand, and through K
 /// rows of an MN-major one by 16.
 static LogicalResult checkSteps(tile::MultiplyOp multiply) {
-  ArrayRef<tile::BufferAttr> buffers =
-      cast<tile::RingType>(multiply.getRing().getType()).getBuffers();
   if (multiply.isTf32())
-    return multiply.emitError("multiplies f32 by f32, which sm_90a does not; "
-                              "route it through 16-bit operands");
-  tile::Major majors[] = {multiply.getAMajor(), multiply.getBMajor()};
-  for (auto [buffer, major] : llvm::zip(buffers, majors))
-    if (major == tile::Major::K ? buffer.getCols() != panelBytes / 2
+    return multiply.emitError("multiplies f32 by f32, for which sm_90a has no "
+                              "instruction; give it an operand of 16 bits");
+  std::pair<ArrayRef<tile::BufferAttr>, tile::Major> operands[] = {
+      {multiply.getABuffers(), multiply.getAMajor()},
+      {multiply.getBBuffers(), multiply.getBMajor()}};
+  for (auto [buffers, major] : operands)
+    if (tile::BufferAttr buffer = buffers[0];
+        major == tile::Major::K ? buffer.getCols() != panelBytes / 2
                                 : buffer.getRows() % 16 != 0)
       return multiply.emitError(
                  "expects steps of 64 in K for K-major operands, "
@@ -37,59 +38,82 @@ static LogicalResult checkSteps(tile::MultiplyOp multiply) {
   return success();
 }
 
+/// Warpgroups hold 64 rows of the tile each, or, transposed, 64 columns.
+static LogicalResult checkAccumulator(tile::MultiplyOp multiply) {
+  auto type =
+      cast<tile::AccumulatorType>(multiply.getAccumulator().getType());
+  bool transposed = isTransposed(multiply.getAccumulator());
+  if (transposed && !multiply.hasF32B())
+    return multiply.emitError("adds to an accumulator that a product with an "
+                              "f32 B, computed transposed, adds to as well");
+  int64_t free = transposed ? type.getRows() : type.getCols();
+  int64_t fixed = transposed ? type.getCols() : type.getRows();
+  StringRef freeName = transposed ? "rows" : "columns";
+  StringRef fixedName = transposed ? "columns" : "rows";
+  if (free % 8 || free > 256)
+    return multiply.emitError("expects an accumulator of 8 to 256 ")
+           << freeName << ", a multiple of 8, but got " << free;
+  if (fixed != tileRows)
+    return multiply.emitError("expects an accumulator of ")
+           << tileRows << " " << fixedName << " on sm_90a, but got " << fixed;
+  return success();
+}
+
+/// Boxes of an entry belong to one tile, and to one warpgroup or to both.
+static LogicalResult checkEntries(tile::DrainOp drain) {
+  auto type =
+      cast<tile::AccumulatorType>(drain.getAccumulators()[0].getType());
+  int64_t rows = drain.getEntryRows(), cols = drain.getEntryCols();
+  if (isTransposed(drain.getAccumulators()[0])) {
+    if (rows % 16 || sumRows % rows || cols != tileRows ||
+        type.getRows() % sumRows)
+      return drain.emitError("expects entries of 16, 32 or 64 rows and ")
+             << tileRows << " columns of tiles of a multiple of " << sumRows
+             << " rows, but got " << rows << "x" << cols << " of "
+             << type.getRows();
+    return success();
+  }
+  if (rows != tileRows && rows != warpgroupRows)
+    return drain.emitError("expects entries of 64 or 128 rows, but got ")
+           << rows;
+  if (cols != tile::DrainOp::entryCols)
+    return drain.emitError("expects entries of 64 columns, but got ") << cols;
+  // The boxes of the last entry would reach into the next tile.
+  if (type.getCols() % tile::DrainOp::entryCols)
+    return drain.emitError("expects tiles of a multiple of 64 columns, but got ")
+           << type.getCols();
+  return success();
+}
+
 FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
   const arch::Target &target = *arch::lookupTarget(targetName);
   KernelLayout layout;
+  if (failed(layout.collect(kernel)))
+    return failure();
   int64_t numSums = 0;
   WalkResult result = kernel.walk([&](Operation *op) {
-    if (auto space = dyn_cast<tile::SpaceOp>(op)) {
-      if (space.getTile()[0] != tileRows) {
-        op->emitError("expects tiles of ")
-            << tileRows << " rows on sm_90a, but got " << space.getTile()[0];
-        return WalkResult::interrupt();
-      }
-    } else if (auto multiply = dyn_cast<tile::MultiplyOp>(op)) {
-      auto type = cast<tile::AccumulatorType>(
-          multiply.getAccumulator().getType());
-      if (type.getCols() % 8 || type.getCols() > 256) {
-        op->emitError("expects an accumulator of 8 to 256 columns, a multiple "
-                      "of 8, but got ")
-            << type.getCols();
-        return WalkResult::interrupt();
-      }
-      if (type.getRows() != tileRows) {
-        op->emitError("expects an accumulator of ")
-            << tileRows << " rows on sm_90a, but got " << type.getRows();
-        return WalkResult::interrupt();
-      }
-      if (failed(checkSteps(multiply)))
+    if (auto multiply = dyn_cast<tile::MultiplyOp>(op)) {
+      layout.hasRegisterProducts |= multiply.hasF32A() || multiply.hasF32B();
+      if (failed(checkAccumulator(multiply)) || failed(checkSteps(multiply)))
         return WalkResult::interrupt();
     } else if (auto drain = dyn_cast<tile::DrainOp>(op)) {
-      if (drain.getEntryRows() != tileRows &&
-          drain.getEntryRows() != warpgroupRows) {
-        op->emitError("expects entries of 64 or 128 rows, but got ")
-            << drain.getEntryRows();
+      if (failed(checkEntries(drain)))
         return WalkResult::interrupt();
-      }
-      // The boxes of the last entry would reach into the next tile.
-      int64_t cols =
-          cast<tile::AccumulatorType>(drain.getAccumulators()[0].getType())
-              .getCols();
-      if (cols % tile::DrainOp::entryCols) {
-        op->emitError("expects tiles of a multiple of 64 columns, but got ")
-            << cols;
-        return WalkResult::interrupt();
-      }
-      numSums = std::max<int64_t>(numSums, drain.getPartials().size());
+      if (!isTransposed(drain.getAccumulators()[0]))
+        numSums = std::max<int64_t>(numSums, drain.getPartials().size());
     }
     return WalkResult::advance();
   });
-  if (result.wasInterrupted() || failed(layout.collect(kernel)))
+  if (result.wasInterrupted())
     return failure();
   kernel.walk([&](tile::DrainOp drain) {
+    int64_t rows = isTransposed(drain.getAccumulators()[0])
+                       ? drain.getEntryRows()
+                       : warpgroupRows;
     for (Value store : drain.getStores())
       layout.addMap(storeUseOf(cast<BlockArgument>(store).getArgNumber(),
-                               cast<tile::GlobalTensorType>(store.getType())));
+                               cast<tile::GlobalTensorType>(store.getType()),
+                               rows));
   });
 
   // Barriers first, then the scratch of column sums: for two parities, two
