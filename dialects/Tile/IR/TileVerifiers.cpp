@@ -472,8 +472,8 @@ LogicalResult MultiplyOp::verify() {
   if (hasF32A() ? !is16Bit(b)
                 : !is16Bit(a) || (!hasF32B() &&
                                   a.getElement() != b.getElement()))
-    return emitOpError("expects operands of one type, or one of them of f32, "
-                       "but got ")
+    return emitOpError("expects operands of one 16-bit type, or one of them of "
+                       "f32, but got ")
            << a.getElement() << " and " << b.getElement() << " (C2)";
   Type narrow = hasF32A() ? b.getElement() : a.getElement();
   if (getSplit() && (hasF32A() == hasF32B() || !narrow.isBF16()))

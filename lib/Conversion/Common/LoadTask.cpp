@@ -37,9 +37,7 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, Value pool) {
       if (pool && ringPool != pool)
         continue;
       Slot slot = currentSlot(ringPool);
-      Value phase = loadVariable(b, states.find(ringPool)->second.phase,
-                                 b.getI32Type());
-      m.mbarrierWait(slot.empty, xori(phase, c(1)));
+      waitEmpty(ringPool, slot);
       slot.bytes = copiedBytes(acquire);
       if (slot.bytes)
         emitExpectBytes(slot);

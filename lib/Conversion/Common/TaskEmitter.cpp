@@ -189,6 +189,12 @@ void TaskEmitter::waitFull(Value pool, const Slot &slot) {
                                          b.getI32Type()));
 }
 
+void TaskEmitter::waitEmpty(Value pool, const Slot &slot) {
+  Value phase =
+      loadVariable(b, states.find(pool)->second.phase, b.getI32Type());
+  m.mbarrierWait(slot.empty, xori(phase, c(1)));
+}
+
 void TaskEmitter::releaseByWarp(Value empty) {
   ifThen(eq(lane, c(0)), [&] { m.mbarrierArrive(empty); });
 }

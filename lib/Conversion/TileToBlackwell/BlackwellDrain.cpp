@@ -41,8 +41,8 @@ LogicalResult BlackwellEmitter::emitDrainRole() {
   return emitUnits(units, [&](unsigned i, Unit &unit) -> LogicalResult {
     Block &block = units.getBodies()[i].front();
     drainSet = currentSet();
-    m.mbarrierWait(setBarrier(layout.fullOffset, drainSet),
-                   loadVariable(b, setPhase, b.getI32Type()));
+    waitForPair(setBarrier(layout.fullOffset, drainSet),
+                loadVariable(b, setPhase, b.getI32Type()));
     m.tensorFenceAfter();
     combined.clear();
     if (failed(emitDrainBlock(block, unit)))

@@ -140,10 +140,7 @@ LogicalResult BlackwellEmitter::emitLoadRole(Value pool) {
   // No arrival may be outstanding when the CTA exits: wait until every slot is
   // empty.
   forRange(c(layout.pools.find(pool)->second.slots), [&](Value) {
-    Slot slot = currentSlot(pool);
-    Value phase =
-        loadVariable(b, states.find(pool)->second.phase, b.getI32Type());
-    m.mbarrierWait(slot.empty, xori(phase, c(1)));
+    waitEmpty(pool, currentSlot(pool));
     advance(pool);
   });
   return result;

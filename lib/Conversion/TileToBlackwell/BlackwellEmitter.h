@@ -104,6 +104,7 @@ private:
   mlir::LogicalResult emitMultiplyRole();
   void waitForPair(mlir::Value barrier, mlir::Value parity);
   void waitFull(mlir::Value pool, const Slot &slot) override;
+  void waitEmpty(mlir::Value pool, const Slot &slot) override;
   void emitMultiply(tile::MultiplyOp multiply, mlir::Value set);
 
   // BlackwellDrain.cpp

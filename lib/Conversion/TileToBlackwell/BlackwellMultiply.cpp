@@ -31,6 +31,14 @@ void BlackwellEmitter::waitFull(Value pool, const Slot &slot) {
                                       b.getI32Type()));
 }
 
+void BlackwellEmitter::waitEmpty(Value pool, const Slot &slot) {
+  if (!layout.pairs || pool != layout.operandPool)
+    return TaskEmitter::waitEmpty(pool, slot);
+  Value phase =
+      loadVariable(b, states.find(pool)->second.phase, b.getI32Type());
+  waitForPair(slot.empty, xori(phase, c(1)));
+}
+
 LogicalResult BlackwellEmitter::emitMultiplyRole() {
   tile::ForEachUnitOp units =
       unitsOf(findTask(kernel, tile::TaskKind::Multiply));

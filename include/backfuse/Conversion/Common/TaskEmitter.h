@@ -176,6 +176,7 @@ protected:
   Slot currentSlot(mlir::Value pool);
   void advance(mlir::Value pool);
   virtual void waitFull(mlir::Value pool, const Slot &slot);
+  virtual void waitEmpty(mlir::Value pool, const Slot &slot);
   /// One arrival of this warp.
   void releaseByWarp(mlir::Value empty);
   static mlir::Value poolOf(mlir::Value ring) {
