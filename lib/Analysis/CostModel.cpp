@@ -124,7 +124,20 @@ int64_t backfuse::unitCost(mlp::FusedOp fused, const TileConfig &config,
 }
 
 int64_t backfuse::dealOrder(mlp::FusedOp fused) {
-  return fused.getContraction(0).getK().isFixed() ? 1 : 0;
+  // In a chain: what others of the launch wait for, then what need not wait, then
+  // what waits, the parts of long products first.
+  bool isFixed = fused.getContraction(0).getK().isFixed();
+  auto isInLaunch = [&](Operation *op) {
+    return isa_and_present<mlp::FusedOp>(op) &&
+           op->getBlock() == fused->getBlock();
+  };
+  int64_t depth = 0;
+  for (Value operand : fused.getContractionOperands())
+    if (Operation *producer = operand.getDefiningOp(); isInLaunch(producer))
+      depth = std::max(depth, dealOrder(cast<mlp::FusedOp>(producer)) / 4 + 1);
+  if (llvm::any_of(fused->getUsers(), isInLaunch))
+    return 4 * depth;
+  return 4 * depth + (isFixed == (depth > 0) ? 1 : 2);
 }
 
 static int64_t evaluate(mlp::ExtentAttr extent, int64_t tokens) {

@@ -26,10 +26,11 @@ def Tile_KernelOp : Tile_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
     argument has a `#tile.bind` that says what the launch plan passes for it.
 
     (C1) There is one binding for each argument, and it fits the argument's
-         type: `input`, `output` and `temporary` bind tensors, `workspace` a
-         `!tile.workspace`, `extent` an index, `param` an f32, `tag` an i64.
+         type: `input` and `output` bind tensors, `temporary` a tensor or a
+         `!tile.workspace`, `workspace` a `!tile.workspace`, `extent` an index, `param` an f32, `tag` an i64.
     (C2) There is one task of each kind but `sum`, which is optional; or there is
-         no task, and the kernel holds tile.convert and tile.finish_sum only.
+         no task, and the kernel holds tile.convert, tile.clear and
+         tile.finish_sum only.
     (C3) Each task walks the same spaces in the same order.
     (C4) For each space and pool, the entries that `load` produces are those
          that `multiply` and then `drain` consume: same rings, same order, same
@@ -272,6 +273,27 @@ def Tile_CopyOp : Tile_Op<"copy"> {
   let hasVerifier = 1;
 }
 
+def Tile_AwaitOp : Tile_Op<"await"> {
+  let summary = "waits until tiles of another space are stored";
+  let description = [{
+    Copies after it, in the same unit, read what the drain of `space` has stored:
+    it returns when the tiles that hold any of the rows `row` to `endRow` and
+    columns `col` to `endCol` have set their signals (see tile.drain).
+
+    ```mlir
+    tile.await %signals tag %tag of %first rows %m0 to %m1 cols %k0 to %k1
+    ```
+    (C1) The space is the result of a tile.space that comes earlier in the walk of
+         units, so that a unit only waits for units dealt before it.
+  }];
+  let arguments = (ins Tile_Workspace:$signals, I64:$tag, Tile_Space:$space,
+                       Index:$row, Index:$endRow, Index:$col, Index:$endCol);
+  let assemblyFormat = [{
+    $signals `tag` $tag `of` $space `rows` $row `to` $endRow `cols` $col `to` $endCol attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_CommitOp : Tile_Op<"commit"> {
   let summary = "hands an entry to its consumers once its copies are complete";
   let description = [{
@@ -408,6 +430,9 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
          !tile.tensor<1x576xbf16>, f32, !tile.tensor<640x576xbf16>,
          !tile.workspace, !tile.workspace, i64) -> ()
     ```
+    With `signals`, a tile sets its two flags there, number 2 * (m tile * n tiles +
+    n tile) and the next, to `tag` once what it stored is complete.
+
     (C1) There is an accumulator, and all have one shape. Region arguments are
          one f32 for each accumulator, then the elements.
     (C2) `elementKinds` counts the operands: those of kind `slot` are numbered
@@ -422,6 +447,7 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
          positive multiple of 64; an entry has a slot.
     (C6) Vectors and stores are arguments of the kernel.
     (C7) The region uses values of its own, and constants.
+    (C8) Partials and signals come with a tag, and signals with stores.
   }];
   let arguments = (ins Variadic<Tile_Accumulator>:$accumulators,
                        Index:$row, Index:$col, Index:$rows,
@@ -430,6 +456,7 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
                        Variadic<Tile_Tensor>:$stores,
                        Variadic<Tile_Workspace>:$partials,
                        Variadic<Tile_Workspace>:$flags,
+                       Optional<Tile_Workspace>:$signals,
                        Optional<I64>:$tag,
                        I64Attr:$entryRows, DefaultValuedAttr<I64Attr, "64">:$entryCols,
                        I64Attr:$slotsPerEntry,
@@ -442,7 +469,8 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
     `(` $accumulators `)` `at` `[` $row `,` $col `]` `rows` $rows
     (`via` $ring^)? (`vectors` `(` $vectors^ `)`)? (`scalars` `(` $scalars^ `)`)?
     (`stores` `(` $stores^ `)`)?
-    (`partials` `(` $partials^ `)` `flags` `(` $flags `)` `tag` $tag)?
+    (`partials` `(` $partials^ `)` `flags` `(` $flags `)`)?
+    (`signals` $signals^)? (`tag` $tag^)?
     attr-dict-with-keyword $body `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -582,6 +610,20 @@ def Tile_ConvertOp : Tile_Op<"convert", [AttrSizedOperandSegments]> {
     static constexpr int64_t sumRows = 32;
   }];
   let hasVerifier = 1;
+}
+
+def Tile_ClearOp : Tile_Op<"clear"> {
+  let summary = "sets 64-bit words of workspace to zero";
+  let description = [{
+    Signals of a later launch of the plan: a replayed launch has the tag it had
+    before, and must not find it.
+
+    ```mlir
+    tile.clear %signals words %n
+    ```
+  }];
+  let arguments = (ins Tile_Workspace:$workspace, Index:$words);
+  let assemblyFormat = "$workspace `words` $words attr-dict";
 }
 
 #endif // BACKFUSE_DIALECTS_TILE_TILEOPS

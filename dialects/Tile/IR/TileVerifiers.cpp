@@ -209,8 +209,9 @@ static bool fits(BindKind kind, Type type) {
   switch (kind) {
   case BindKind::Input:
   case BindKind::Output:
-  case BindKind::Temporary:
     return isa<GlobalTensorType>(type);
+  case BindKind::Temporary:
+    return isa<GlobalTensorType, WorkspaceType>(type);
   case BindKind::Workspace:
     return isa<WorkspaceType>(type);
   case BindKind::Extent:
@@ -434,6 +435,22 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+LogicalResult AwaitOp::verify() {
+  auto loop = (*this)->getParentOfType<ForEachUnitOp>();
+  if (!loop)
+    return emitOpError("expects to be in the walk of a space's units (C1)");
+  Region *body = (*this)->getParentRegion();
+  while (body->getParentOp() != loop)
+    body = body->getParentOp()->getParentRegion();
+  for (auto [space, region] : llvm::zip(loop.getSpaces(), loop.getBodies())) {
+    if (&region == body)
+      break;
+    if (space == getSpace())
+      return success();
+  }
+  return emitOpError("expects a space whose units are dealt before (C1)");
+}
+
 LogicalResult MultiplyOp::verify() {
   ArrayRef<BufferAttr> buffers = getBuffers();
   if (buffers.size() < 2 || buffers.size() > 3)
@@ -614,6 +631,10 @@ LogicalResult DrainOp::verify() {
           !operand.getDefiningOp<arith::ConstantOp>())
         return op.emitOpError("in tile.drain expects values of the region, or "
                               "constants (C7)");
+  if ((getSignals() || !getPartials().empty()) && !getTag())
+    return emitOpError("expects a tag for its partials and signals (C8)");
+  if (getSignals() && getStores().empty())
+    return emitOpError("expects stores to signal (C8)");
   for (ValueRange tensors : {getVectors(), getStores()})
     for (Value tensor : tensors)
       if (!isKernelArgument(tensor))

@@ -159,6 +159,33 @@ def RouteProductsPass : Pass<"backfuse-route-products", "::backfuse::mlp::GraphO
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def ChainLaunchesPass : Pass<"backfuse-chain-launches", "::backfuse::mlp::GraphOp"> {
+  let summary = "Put dependent launches into one";
+  let description = [{
+    A launch whose fused ops read results of the launch before as operands of
+    contractions only becomes part of it: one kernel then runs both, and units
+    that read tiles wait for those. A conversion must come before, which clears the
+    flags that they wait for.
+
+    Precondition: graphs hold conversions and launches only.
+
+    ```mlir
+    %c = mlp.convert %x ...
+    %h = mlp.launch -> ... { %0 = mlp.fused ... mlp.launch_yield %0 : ... }
+    %y = mlp.launch -> ... { %1 = mlp.fused ... acc0 += %h[m, k] * %w[k, n] ... }
+    ```
+    becomes
+    ```mlir
+    %c = mlp.convert %x ...
+    %h, %y = mlp.launch -> ... {
+      %0 = mlp.fused ...
+      %1 = mlp.fused ... acc0 += %0[m, k] * %w[k, n] ...
+      mlp.launch_yield %0, %1 : ...
+    }
+    ```
+  }];
+}
+
 def SelectSchedulePass : Pass<"backfuse-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose tiles and split counts per range of token counts";
   let description = [{

@@ -28,12 +28,24 @@ LogicalResult TaskEmitter::emitConvertKernel() {
     b.setLoc(op.getLoc());
     if (auto convert = dyn_cast<tile::ConvertOp>(op))
       emitConvert(convert, warp, warps);
+    else if (auto clear = dyn_cast<tile::ClearOp>(op))
+      emitClear(clear);
     else if (auto finish = dyn_cast<tile::FinishSumOp>(op))
       emitFinishSum(finish, warp, warps);
     else if (failed(emitScalar(op)))
       return failure();
   }
   return success();
+}
+
+void TaskEmitter::emitClear(tile::ClearOp clear) {
+  auto loop = scf::ForOp::create(b, add(mul(cta, c(convertThreads)), tid),
+                                 mapped(clear.getWords()),
+                                 mul(numCtas, c(convertThreads)));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value offset = mul64(zext64(loop.getInductionVar()), m.i64(8));
+  m.storeGlobal(m.i64(0), m.offset(mapped(clear.getWorkspace()), offset), 8);
 }
 
 void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,

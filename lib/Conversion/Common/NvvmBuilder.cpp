@@ -203,11 +203,18 @@ void NvvmBuilder::fenceProxyAsyncShared() {
       NVVM::SharedSpaceAttr::get(b.getContext(),
                                  NVVM::SharedSpace::shared_cta));
 }
+void NvvmBuilder::fenceProxyAsync() {
+  inlinePtx({}, "fence.proxy.async;", "~{memory}", {});
+}
 void NvvmBuilder::setMaxRegisters(int64_t count, bool increase) {
   NVVM::SetMaxRegisterOp::create(b, count,
                                  increase
                                      ? NVVM::SetMaxRegisterAction::increase
                                      : NVVM::SetMaxRegisterAction::decrease);
+}
+Value NvvmBuilder::shuffleFrom(Value value, Value lane) {
+  return NVVM::ShflOp::create(b, value.getType(), i32(-1), value, lane,
+                              i32(31), NVVM::ShflKind::idx, UnitAttr());
 }
 Value NvvmBuilder::shuffleXor(Value value, int64_t mask) {
   return NVVM::ShflOp::create(b, value.getType(), i32(-1), value, i32(mask),

@@ -173,9 +173,55 @@ static FailureOr<StorageMap> assignStorage(mlp::GraphOp graph) {
   return storage;
 }
 
+/// The signals of fused ops that others of their launch await, after the
+/// temporaries of `storage`. A conversion before the launch clears them.
+static FailureOr<SignalMap> assignSignals(mlp::GraphOp graph,
+                                          const StorageMap &storage) {
+  MLIRContext *context = graph.getContext();
+  int64_t temporaries = llvm::count_if(storage, [](const auto &entry) {
+    return entry.second.binding.getKind() == tile::BindKind::Temporary;
+  });
+  SignalMap signals;
+  bool converts = false;
+  for (Operation &op : graph.getBody().front()) {
+    converts |= isa<mlp::ConvertOp>(op);
+    auto launch = dyn_cast<mlp::LaunchOp>(op);
+    if (!launch)
+      continue;
+    for (mlp::FusedOp fused : launch.getFusedOps()) {
+      if (llvm::none_of(fused->getUsers(), [](Operation *user) {
+            return isa<mlp::FusedOp>(user);
+          }))
+        continue;
+      if (!converts)
+        return fused.emitOpError("is multiplied in its own launch, but no "
+                                 "conversion before it clears its signals");
+      auto schedule = dyn_cast_if_present<tile::ScheduleAttr>(
+          fused.getSchedule().value_or(Attribute()));
+      if (!schedule)
+        return fused.emitOpError(
+            "has no schedule (backfuse-select-schedule gives it one)");
+      SmallVector<StringAttr> names;
+      AffineExpr bytes = getAffineConstantExpr(2 * 8, context);
+      mlp::ExtentAttr extents[] = {fused.getM(), fused.getN()};
+      for (auto [extent, tile] : llvm::zip(extents, schedule.getTile()))
+        bytes = bytes *
+                extentExpr(extent.getExtent(), names, context).ceilDiv(tile);
+      signals[fused] = tile::BindAttr::get(
+          context, tile::BindKind::Temporary, temporaries++,
+          tile::ExprAttr::get(context, names,
+                              AffineMap::get(0, names.size(), bytes)));
+    }
+  }
+  return signals;
+}
+
 static LogicalResult convertGraph(mlp::GraphOp graph) {
   FailureOr<StorageMap> storage = assignStorage(graph);
   if (failed(storage))
+    return failure();
+  FailureOr<SignalMap> signals = assignSignals(graph, *storage);
+  if (failed(signals))
     return failure();
   Builder b(graph.getContext());
   unsigned step = 0, firstFused = 0;
@@ -208,7 +254,7 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
       continue;
     }
     if (!converts.empty()) {
-      KernelBuilder builder(converts.front(), *storage);
+      KernelBuilder builder(converts.front(), *storage, *signals);
       FailureOr<tile::KernelOp> kernel =
           builder.buildConversion(converts, graph, nameOf("convert"));
       if (failed(kernel))
@@ -218,7 +264,7 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
       converts.clear();
     }
     auto launch = cast<mlp::LaunchOp>(op);
-    KernelBuilder builder(launch, *storage);
+    KernelBuilder builder(launch, *storage, *signals);
     FailureOr<tile::KernelOp> kernel =
         builder.build(launch, firstFused, graph, nameOf("launch"));
     if (failed(kernel))

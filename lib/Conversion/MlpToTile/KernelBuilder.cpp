@@ -129,6 +129,8 @@ FailureOr<Value> KernelBuilder::tensorArgument(Value value,
                                                const mlp::Extent &cols,
                                                bool copied) {
   auto type = cast<RankedTensorType>(value.getType());
+  if (value.getDefiningOp<mlp::FusedOp>()) // of this launch
+    value = launchResult(value);
   auto it = storage.find(value);
   assert(it != storage.end() && "value has no place");
   if (!cols.isFixed())
@@ -243,6 +245,9 @@ LogicalResult KernelBuilder::createPart(Part &part) {
     return fused.emitOpError("has ")
            << part.accumulators.size()
            << " accumulators over a variable K, which is not built yet";
+  if (auto it = signals.find(fused); it != signals.end())
+    part.signals =
+        addArgument(tile::WorkspaceType::get(b.getContext()), it->second);
   part.partials = workspaceArgument(parts * (tile[0] * tile[1] * 4));
   part.flags = workspaceArgument(parts * (2 * 8));
   tagArgument();
@@ -389,10 +394,41 @@ tile::ForEachUnitOp KernelBuilder::createUnits(Block &task) {
   return units;
 }
 
+/// Waits for the tiles of other spaces that a unit's products read.
+void KernelBuilder::createAwaits(Part &part, Block &block) {
+  mlp::FusedOp fused = part.fused;
+  Value steps = block.getArgument(3);
+  ArrayRef<int64_t> tile = part.schedule.getTile();
+  SmallVector<std::pair<Operation *, bool>> seen;
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i)
+    for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
+      Operation *producer = fused.getOperandOf(i, side).getDefiningOp();
+      bool isA = side == mlp::Side::A;
+      if (!isa_and_present<mlp::FusedOp>(producer) ||
+          llvm::is_contained(seen, std::pair(producer, isA)))
+        continue;
+      seen.push_back({producer, isA});
+      Part &awaited = *llvm::find_if(
+          parts, [&](Part &other) { return other.fused == producer; });
+      mlp::ContractionAttr attr = fused.getContraction(i);
+      bool kMajor = (isA ? attr.getA() : attr.getB()) == mlp::Major::KMajor;
+      auto range = [&](Value first, Value length) {
+        return std::pair(first, Value(arith::AddIOp::create(b, first, length)));
+      };
+      auto k = range(block.getArgument(2),
+                     arith::MulIOp::create(b, steps, index(tile[2])));
+      auto mn = range(block.getArgument(isA ? 0 : 1), index(tile[isA ? 0 : 1]));
+      auto rows = kMajor ? mn : k, cols = kMajor ? k : mn;
+      tile::AwaitOp::create(b, awaited.signals, tagArgument(), awaited.space,
+                            rows.first, rows.second, cols.first, cols.second);
+    }
+}
+
 void KernelBuilder::createLoad(Part &part, Block &block) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(&block);
   b.setLoc(part.fused.getLoc());
+  createAwaits(part, block);
   Value m0 = block.getArgument(0), n0 = block.getArgument(1);
   Value k0 = block.getArgument(2), steps = block.getArgument(3);
   int64_t tileK = part.schedule.getTile()[2];
@@ -532,8 +568,10 @@ void KernelBuilder::createDrain(Part &part, Block &block) {
     flags.push_back(buffers.flags);
   }
   auto drain = tile::DrainOp::create(
-      b, TypeRange(), part.accumulators, row, block.getArgument(1), part.m, part.entryRing, vectors, scalars, stores,
-      partials, flags, partials.empty() ? Value() : tagArgument(),
+      b, TypeRange(), part.accumulators, row, block.getArgument(1),
+      part.m, part.entryRing, vectors, scalars, stores,
+      partials, flags, part.signals,
+      partials.empty() && !part.signals ? Value() : tagArgument(),
       part.entry.entryRows, part.entry.entryCols, part.entry.slotsPerEntry,
       b.getArrayAttr(elementKinds), part.entry.operandBuffers,
       b.getArrayAttr(yieldKinds), part.entry.storeBuffers);
@@ -843,6 +881,20 @@ KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts,
     tile::ConvertOp::create(b, *source, rowCount, copies, sum.partials,
                             sum.flags,
                             convert.getSum() ? tagArgument() : Value());
+  }
+  for (auto &[fused, binding] : signals) {
+    Value words = addArgument(
+        b.getIndexType(),
+        tile::BindAttr::get(
+            b.getContext(), tile::BindKind::Extent, 0,
+            tile::ExprAttr::get(
+                b.getContext(), binding.getExpr().getNames(),
+                AffineMap::get(0, binding.getExpr().getNames().size(),
+                               binding.getExpr().getMap().getResult(0).floorDiv(
+                                   8)))));
+    Value workspace =
+        addArgument(tile::WorkspaceType::get(b.getContext()), binding);
+    tile::ClearOp::create(b, workspace, words);
   }
   for (Sum &sum : sums)
     tile::FinishSumOp::create(b, sum.partials, sum.flags, tagArgument(),

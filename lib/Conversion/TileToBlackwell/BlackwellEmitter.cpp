@@ -15,18 +15,18 @@ using namespace backfuse::blackwell;
 // Prologue and end
 //===----------------------------------------------------------------------===//
 
+void BlackwellEmitter::emitPair() {
+  rank = m.uniform(m.clusterRank());
+  isLeader = eq(rank, c(0));
+  toLeader = sub(m.mapToCta(smem, 0), smem);
+  toOther = sub(m.mapToCta(smem, 1), smem);
+  team = shr(cta, 1);
+  numTeams = shr(numCtas, 1);
+  for (auto op : kernel.getBlock().getOps<tile::ClusterRankOp>())
+    values.map(op.getResult(), rank);
+}
+
 void BlackwellEmitter::emitPrologue() {
-  emitIndices();
-  if (layout.pairs) {
-    rank = m.uniform(m.clusterRank());
-    isLeader = eq(rank, c(0));
-    toLeader = sub(m.mapToCta(smem, 0), smem);
-    toOther = sub(m.mapToCta(smem, 1), smem);
-    team = shr(cta, 1);
-    numTeams = shr(numCtas, 1);
-    for (auto op : kernel.getBlock().getOps<tile::ClusterRankOp>())
-      values.map(op.getResult(), rank);
-  }
   ifThen(eq(tid, c(0)), [&] {
     // One arrival of a load warp fills a slot. The products empty it by a
     // commit, drain and sum warps by an arrival each.
@@ -47,6 +47,7 @@ void BlackwellEmitter::emitPrologue() {
       m.mbarrierInit(add(smem, c(layout.fullOffset + 8 * i)), 1);
       m.mbarrierInit(add(smem, c(layout.emptyOffset + 8 * i)), drainWarps);
     }
+    initDealBarriers();
     m.fenceMbarrierInit();
   });
   ifThen(eq(tid, c(32)), [&] {
@@ -135,7 +136,7 @@ LogicalResult BlackwellEmitter::emitLoadRole(Value pool) {
   tile::ForEachUnitOp units = unitsOf(findTask(kernel, tile::TaskKind::Load));
   createRoleState();
   LogicalResult result = emitUnits(units, [&](unsigned i, Unit &) {
-    return emitLoadBlock(units.getBodies()[i].front(), pool);
+    return emitLoadBlock(units.getBodies()[i].front(), LoadRole{pool});
   });
   // No arrival may be outstanding when the CTA exits: wait until every slot is
   // empty.
@@ -165,9 +166,14 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
     createReturn(b);
     return function;
   }
+  emitIndices();
+  if (layout.pairs)
+    emitPair();
+  LogicalResult result = emitKernelScalars();
+  if (failed(result))
+    return failure();
   emitPrologue();
   emitWaitForPrerequisites();
-  LogicalResult result = emitKernelScalars();
   auto role = [&](int64_t number, function_ref<LogicalResult()> emit) {
     ifThen(eq(warp, c(number)), [&] {
       if (failed(emit()))
@@ -196,6 +202,10 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
       LogicalResult emitted = success();
       ifThen(isLeader, [&] { emitted = emitMultiplyRole(); });
       return emitted;
+    });
+    role(tensorMemoryWarp, [&] {
+      emitDealTable();
+      return success();
     });
     if (layout.drainPool)
       role(loadDrainWarp, [&] {

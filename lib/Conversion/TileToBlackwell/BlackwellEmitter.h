@@ -87,6 +87,7 @@ public:
 
 private:
   // BlackwellEmitter.cpp: prologue, roles, sets of accumulators
+  void emitPair();
   void emitPrologue();
   void emitEpilogue();
   mlir::LogicalResult emitLoadRole(mlir::Value pool);

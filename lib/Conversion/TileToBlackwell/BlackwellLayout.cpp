@@ -64,6 +64,10 @@ static LogicalResult checkDrain(tile::DrainOp drain,
   if (drain.getEntryRows() != 128 && drain.getEntryRows() != 64)
     return drain.emitError("expects entries of 64 or 128 rows, but got ")
            << drain.getEntryRows();
+  if (drain.getSignals())
+    return drain.emitError("signals the tiles it stores, which has no lowering "
+                           "to ")
+           << target.name;
   if (drain.getEntryCols() != entryCols)
     return drain.emitError("expects entries of ")
            << entryCols << " columns on " << target.name << ", but got "
@@ -198,7 +202,9 @@ FailureOr<KernelLayout> blackwell::computeLayout(tile::KernelOp kernel,
   layout.fullOffset = offset;
   layout.emptyOffset = offset + 8 * layout.sets;
   layout.addressOffset = offset + 16 * layout.sets;
-  layout.scratchOffset = llvm::alignTo(layout.addressOffset + 4, 128);
+  layout.dealOffset = llvm::alignTo(layout.addressOffset + 4, 16);
+  layout.scratchOffset = llvm::alignTo(
+      layout.dealOffset + TaskLayout::dealTableBytes(layout.numSpaces), 128);
   offset = llvm::alignTo(
       layout.scratchOffset + numSums * 2 * numDrainWarps * entryCols * 4, 1024);
   for (auto &[value, p] : layout.pools) {

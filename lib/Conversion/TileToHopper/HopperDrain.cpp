@@ -61,17 +61,26 @@ LogicalResult HopperEmitter::emitDrain(tile::DrainOp drain, Unit &unit) {
       work();
     }
   }
-  finishStores(drain);
+  finishStores(drain, unit);
   return success();
 }
 
-void HopperEmitter::finishStores(tile::DrainOp drain) {
+void HopperEmitter::finishStores(tile::DrainOp drain, const Unit &unit) {
   if (drain.getStores().empty())
     return;
   ifThen(eq(consumerThread, c(0)), [&] {
     m.bulkWaitRead(0);
     for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i)
       m.mbarrierArrive(loadVariable(b, pending[i], b.getI32Type()), 4);
+    if (!drain.getSignals())
+      return;
+    // The stores are complete, and bulk copies of other CTAs may read them.
+    m.bulkWait(0);
+    m.fenceProxyAsync();
+    Value flag = add(shl(unit.tileIndex, 1), consumer);
+    m.publishTag(m.offset(mapped(drain.getSignals()),
+                          mul64(zext64(flag), m.i64(8))),
+                 mapped(drain.getTag()));
   });
 }
 

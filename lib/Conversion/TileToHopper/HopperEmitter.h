@@ -2,8 +2,9 @@
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Internal to convert-tile-to-hopper. A kernel has 12 warps: warp 0 is the load
-// task, warps 2 and 3 the sum task, warpgroups 1 and 2 multiply and drain
-// together, 64 rows of the 128-row tile each, accumulators in registers.
+// task, warp 1 its part that waits for other launches and tiles, warps 2 and 3 the sum task, of which warp 3 first deals the units,
+// warpgroups 1 and 2 multiply and drain together, 64 rows of the 128-row tile
+// each, accumulators in registers.
 //===----------------------------------------------------------------------===//
 #ifndef BACKFUSE_CONVERSION_TILETOHOPPER_HOPPEREMITTER_H
 #define BACKFUSE_CONVERSION_TILETOHOPPER_HOPPEREMITTER_H
@@ -17,7 +18,7 @@ constexpr int64_t threads = 384, warpgroupThreads = 128, numConsumers = 2;
 constexpr int64_t tileRows = 128, warpgroupRows = 64;
 /// Rows of a tile that a line of a drain's column sums adds up.
 constexpr int64_t sumRows = 64;
-constexpr int64_t firstSumWarp = 2, numSumWarps = 2;
+constexpr int64_t firstSumWarp = 2, numSumWarps = 2, dealWarp = 3;
 constexpr int64_t launchRegisters = 168, producerRegisters = 40,
                   consumerRegisters = 232;
 constexpr llvm::StringLiteral targetName = "sm_90a";
@@ -26,6 +27,8 @@ constexpr llvm::StringLiteral targetName = "sm_90a";
 struct KernelLayout : TaskLayout {
   int64_t scratchOffset = 0; // for column sums of drains
   bool hasRegisterProducts = false;
+  /// Two where one brings what launches of the plan compute, and waits for it.
+  int64_t numLoadWarps = 1;
 };
 
 /// How a warpgroup stores `rows` rows of a panel of an entry.
@@ -104,8 +107,8 @@ private:
   /// Passes the entry's slots on; before that one thread stores what is in them.
   void finishEntry(tile::DrainOp drain, llvm::ArrayRef<Slot> slots,
                    bool firstEntry, llvm::function_ref<void()> store);
-  /// Passes the last entry's slots on once they are stored.
-  void finishStores(tile::DrainOp drain);
+  /// Passes the last entry's slots on once they are stored, and signals that.
+  void finishStores(tile::DrainOp drain, const Unit &unit);
 
   // HopperTransposedDrain.cpp
   mlir::LogicalResult emitTransposedDrain(tile::DrainOp drain, Unit &unit);

@@ -116,7 +116,16 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
                                rows));
   });
 
-  // Barriers first, then the scratch of column sums: for two parities, two
+  bool inputs = false, computed = false;
+  kernel.walk([&](tile::CopyOp copy) {
+    unsigned argument = cast<BlockArgument>(copy.getTensor()).getArgNumber();
+    bool isInput =
+        kernel.getBinding(argument).getKind() == tile::BindKind::Input;
+    (isInput ? inputs : computed) = true;
+  });
+  layout.numLoadWarps = inputs && computed ? 2 : 1;
+
+  // Barriers and the deal first, then the scratch of column sums: for two parities, two
   // warpgroups and four warps 64 f32 each; then the pools on swizzle borders.
   int64_t barriers = 0;
   for (auto &[value, p] : layout.pools) {
@@ -124,6 +133,8 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
     p.emptyOffset = barriers + 8 * p.slots;
     barriers += 16 * p.slots;
   }
+  layout.dealOffset = llvm::alignTo(barriers, 16);
+  barriers = layout.dealOffset + TaskLayout::dealTableBytes(layout.numSpaces);
   layout.scratchOffset = llvm::alignTo(barriers, 128);
   int64_t offset =
       llvm::alignTo(layout.scratchOffset + numSums * 2 * 2 * 4 * 64 * 4, 1024);

@@ -53,7 +53,7 @@ LogicalResult HopperEmitter::emitTransposedDrain(tile::DrainOp drain,
     finishEntry(drain, entry, /*firstEntry=*/row == 0,
                 [&] { emitTransposedStores(drain, row, entry); });
   }
-  finishStores(drain);
+  finishStores(drain, unit);
   return success();
 }
 

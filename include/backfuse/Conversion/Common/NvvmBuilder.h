@@ -86,8 +86,12 @@ public:
   void warpBarrier();
   /// Generic writes to shared memory before, bulk copies and products after.
   void fenceProxyAsyncShared();
+  /// The same for all memory, and for reads of what bulk copies have written.
+  void fenceProxyAsync();
   void setMaxRegisters(int64_t count, bool increase);
   mlir::Value shuffleXor(mlir::Value value, int64_t mask);
+  /// `value` of lane `lane` (i32).
+  mlir::Value shuffleFrom(mlir::Value value, mlir::Value lane);
 
   //===--- 8x8 matrices of 16-bit elements, transposed ---------------------===//
   /// Four matrices in shared memory whose rows are 16 bytes, those of matrix i at
