@@ -19,8 +19,9 @@
 // CHECK: tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned
 // Each CTA's copies count on the leader's barrier, for the bytes of both: 32 KiB
 // each.
-// CHECK-DAG: mbarrier.arrive.expect_tx.{{.*}}, 65536;
-// CHECK-DAG: cp.async.bulk.tensor.{{[23]}}d.cta_group::2.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+// CHECK-DAG: mov.b32 [[BYTES:%r[0-9]+]], 65536;
+// CHECK-DAG: mbarrier.arrive.expect_tx.shared.b64 {{.*}}, [[BYTES]];
+// CHECK-DAG: cp.async.bulk.tensor.{{[23]}}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2
 // One product for both: M = 256, N = 256, bf16, B N-major.
 // CHECK-DAG: {{272696464|0x10410490}}
 // CHECK-DAG: tcgen05.mma.cta_group::2.kind::f16
