@@ -53,6 +53,14 @@ run_on_emulator() {
     "${options[@]}" | tee "$build/emulator.log"
 }
 
+# Runs other compilers' kernels on the emulator.
+run_third_party() {
+  local options=()
+  [ $long = true ] && options+=(--long)
+  "$BACKFUSE_PYTHON" test/ThirdParty/run_third_party.py --kernel-emu "$build/bin/kernel-emu" "${options[@]}" |
+    tee "$build/third-party.log"
+}
+
 # count_line FILE: adds the last line "N passed, M failed" of a log to the totals;
 # one that is not there is one failure.
 count_line() {
@@ -183,6 +191,8 @@ mapfile -t targets < <(runtime_targets)
 if phase "build the runtime" run_ninja "${targets[@]}"; then
   phase "test the runtime" run_ctest
   count "$build/ctest.xml"
+  phase "execute other compilers' kernels" run_third_party
+  count_line "$build/third-party.log"
 else
   failed=$((failed + 1))
 fi

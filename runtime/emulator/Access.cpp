@@ -92,6 +92,10 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
     Allocation *allocation = nullptr;
     Cta *owner = nullptr;
     bool acquires = false;
+    uint8_t incoming[64];
+    if (checks && !isLoad)
+      for (unsigned i = 0; i < count; ++i)
+        storeWord(incoming + i * bytes, bytes, value(warp, refs[1 + i], lane));
     switch (space) {
     case Space::Shared:
       data = sharedBytes(warp, inst, static_cast<int>(lane), address, total,
@@ -106,7 +110,7 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
         if (isLoad ? !checkSharedRead(warp, inst, static_cast<int>(lane),
                                       *owner, offset, total, isSync)
                    : !checkSharedWrite(warp, inst, static_cast<int>(lane),
-                                       *owner, offset, total, isSync))
+                                       *owner, offset, total, isSync, incoming))
           return false;
       }
       (isLoad ? counts.sharedBytesLoaded : counts.sharedBytesStored) += total;
@@ -151,7 +155,8 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
                 ? !checkGlobalRead(warp, inst, static_cast<int>(lane),
                                    *allocation, address, total, isSync, isSync)
                 : !checkGlobalWrite(warp, inst, static_cast<int>(lane),
-                                    *allocation, address, total, isSync))
+                                    *allocation, address, total, isSync,
+                                    incoming))
           return false;
       }
       break;

@@ -100,8 +100,11 @@ bool Executor::checkSharedRead(Warp &warp, const Inst &inst, int lane,
 
 bool Executor::checkSharedWrite(Warp &warp, const Inst &inst, int lane,
                                 Cta &owner, uint32_t offset, uint32_t bytes,
-                                bool isSync) {
+                                bool isSync, const uint8_t *incoming) {
   SharedShadow &shadow = *owner.shadow;
+  // Several warps may store the same value: compilers do, and it is harmless.
+  bool isSame =
+      incoming && std::memcmp(incoming, owner.smem.data() + offset, bytes) == 0;
   const uint64_t mine = hasWriter | uint64_t(warp.clusterIndex) << warpShift |
                         static_cast<uint64_t>(lane) << laneShift |
                         uint64_t(std::min(warp.clock(), lastClock))
@@ -128,7 +131,7 @@ bool Executor::checkSharedWrite(Warp &warp, const Inst &inst, int lane,
       continue;
     }
     if ((word & hasWriter) && (word >> writeShift & mask) &&
-        warpOf(word) != warp.clusterIndex &&
+        warpOf(word) != warp.clusterIndex && !isSame &&
         clockOf(word) > warp.known.warps[warpOf(word)]) {
       fail(warp, inst, lane,
            "overwrites shared address " + hex(4 * w) + ", " +
@@ -155,6 +158,12 @@ std::string Executor::describeReader(const Cta &owner, uint32_t offset) {
       return "the copy of " + site(copy->inst->source) +
              " (cp.async.bulk.wait_group.read was not waited for)";
   }
+  for (const auto &op : owner.cluster->tensorOps)
+    if ((op->kind == TensorOp::Mma || op->kind == TensorOp::Copy) &&
+        involves(*op, owner))
+      return "the product of " + site(op->inst->source) +
+             " or a later one (the mbarrier of its tcgen05.commit was not "
+             "waited for)";
   for (const auto &warp : owner.warps)
     if (!warp->products.empty())
       return "the product of " + site(warp->products.front().inst->source) +
@@ -163,14 +172,18 @@ std::string Executor::describeReader(const Cta &owner, uint32_t offset) {
 }
 
 /// Stores by ordinary instructions that a copy or product of `warp` will meet:
-/// they must be fenced by the writing thread and ordered before.
+/// they must be ordered before, with a fence by the writing thread or by one
+/// behind it in that order.
 bool Executor::checkFenced(Warp &warp, const Inst &inst, int lane,
                            const Cta &owner, uint32_t w, const char *verb) {
   const SharedShadow &shadow = *owner.shadow;
   uint64_t word = shadow.words[w];
   const Cluster &cluster = *warp.cta->cluster;
   const Warp &writer = warpAt(cluster, warpOf(word));
-  if (writer.fenced[laneOf(word)] < clockOf(word)) {
+  const std::vector<uint32_t> &fenced = warp.known.fenced;
+  if (writer.fenced[laneOf(word)] < clockOf(word) &&
+      (writer.clusterIndex >= fenced.size() ||
+       fenced[writer.clusterIndex] < clockOf(word))) {
     fail(warp, inst, lane,
          std::string(verb) + " shared address " + hex(4 * w) + ", " +
              whoWrote(cluster, word, shadow.sites[w]) +
@@ -258,7 +271,8 @@ void Executor::endAsyncWrite(const Copy &copy, Cta &owner, uint32_t offset,
   uint64_t state = initMask;
   if (copy.hasBarrier) {
     constexpr uint32_t offsetMask = (1u << clusterRankShift) - 1;
-    uint32_t at = owner.rank << clusterRankShift | (copy.barrier & offsetMask);
+    uint32_t at = copy.barrierRank(owner.rank) << clusterRankShift |
+                  (copy.barrier & offsetMask);
     const MbarrierClocks &barrier = owner.cluster->mbarriers[at];
     if (barrier.index && barrier.index <= 0x1ff)
       state |= hasCopier | uint64_t(barrier.index) << warpShift |
@@ -284,9 +298,16 @@ bool Executor::checkCopier(const Warp &warp, const Inst &inst, int lane,
 }
 
 void Executor::proxyFence(Warp &warp, uint32_t mask) {
-  for (; mask; mask &= mask - 1)
-    warp.fenced[lowest(mask)] = warp.clock();
-  ++warp.clock();
+  // What others did before, and lanes of this warp that were met since.
+  uint32_t covered = mask;
+  for (uint32_t rest = mask; rest; rest &= rest - 1)
+    covered |= ~warp.unsynced[lowest(rest)];
+  for (covered &= warp.lanes; covered; covered &= covered - 1)
+    warp.fenced[lowest(covered)] = warp.clock();
+  uint32_t own = warp.clock();
+  warp.clock() = 0;
+  warp.known.joinFenced(warp.known.warps);
+  warp.clock() = own + 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -347,7 +368,8 @@ bool Executor::checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
 
 bool Executor::checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
                                 Allocation &allocation, uint64_t address,
-                                uint64_t bytes, bool isSync) {
+                                uint64_t bytes, bool isSync,
+                                const uint8_t *incoming) {
   uint64_t offset = address - allocation.base;
   if (!allocation.written.empty()) {
     for (uint64_t i = 0; i < bytes;) {
@@ -376,7 +398,9 @@ bool Executor::checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
         place.store(0, std::memory_order_relaxed);
       continue;
     }
-    if (word && !isOrdered(launch, *warp.cta, word, mask)) {
+    bool isSame =
+        incoming && std::memcmp(incoming, allocation.data + offset, bytes) == 0;
+    if (word && !isSame && !isOrdered(launch, *warp.cta, word, mask)) {
       fail(warp, inst, lane,
            "writes " + launch.memory->describe(allocation.base + 4 * w) +
                ", which CTA " + std::to_string(word >> 28 & 0xfffff) +
@@ -478,7 +502,11 @@ bool Executor::checkMbarrier(Warp &warp, const Inst &inst, int lane, Cta &owner,
              site(barrier.initSite));
     return false;
   }
-  if (isAsync &&
+  // Within a CTA a barrier between the two is enough on hardware: compilers
+  // rely on that. Between CTAs of a cluster it takes the fence.
+  bool isOrdered = cluster.ctas.size() == 1 &&
+                   (&init != &warp || warp.barrierClock > barrier.initClock);
+  if (isAsync && !isOrdered &&
       std::max(init.fenced[barrier.initLane],
                init.initFenced[barrier.initLane]) < barrier.initClock) {
     fail(warp, inst, lane,

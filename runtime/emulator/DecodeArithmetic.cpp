@@ -258,12 +258,22 @@ bool Decoder::decodeCompare(const std::string &root) {
     return false;
   if (combines && !predicateSource(operand(3), refs[4]))
     return false;
+  bool isPacked = type == Type::F16x2 || type == Type::BF16x2;
   if (root == "set") {
-    if (byteSize(resultType) != 4 && resultType != Type::U16 &&
-        resultType != Type::S16)
+    bool isHalf = type == Type::F16 || type == Type::BF16;
+    bool isOk = isPacked ? resultType == type || resultType == Type::U32 ||
+                               resultType == Type::S32
+                : resultType == Type::U16 || resultType == Type::S16
+                    ? isHalf
+                    : resultType == Type::U32 || resultType == Type::S32 ||
+                          resultType == Type::F32 || resultType == Type::F16 ||
+                          resultType == Type::BF16;
+    if (!isOk)
       return unsupported();
     if (!destination(first, resultType, byteSize(resultType), refs[0]))
       return false;
+  } else if (isPacked && first.kind != Operand::Pair) {
+    return fail("expects two predicates, one for each half: p|q");
   } else if (first.kind == Operand::Pair) {
     if (!predicateDestination(first.elements[0], refs[0]) ||
         !predicateDestination(first.elements[1], refs[1]))
@@ -271,9 +281,13 @@ bool Decoder::decodeCompare(const std::string &root) {
   } else if (!predicateDestination(first, refs[0])) {
     return false;
   }
-  Inst &inst = emit(root == "set" ? Op::SetValue : Op::Compare, refs);
+  Inst &inst = emit(root == "set" ? Op::SetValue
+                    : isPacked    ? Op::CompareX2
+                                  : Op::Compare,
+                    refs);
   inst.compare = fn;
   inst.type = resultType;
+  inst.count = isPacked ? 2 : 1;
   inst.laneFlags = flags;
   inst.sub = static_cast<uint8_t>(logic);
   return true;
@@ -312,6 +326,8 @@ bool Decoder::decodeMove() {
     return true;
   }
   unsigned bytes = byteSize(type);
+  if (type == Type::B128)
+    return decodeWideMove();
   if (type == Type::None || bytes == 1 || bytes > 8)
     return unsupported();
   if (to.kind == Operand::Vector || from.kind == Operand::Vector) {
@@ -351,6 +367,38 @@ bool Decoder::decodeMove() {
       !destination(to, type, bytes, refs[0]))
     return false;
   emit(Op::Move, refs);
+  return true;
+}
+
+/// mov.b128 with one or two registers of 128 bits.
+bool Decoder::decodeWideMove() {
+  Ref to[2], from[2];
+  const Operand *operands[2] = {&operand(0), &operand(1)};
+  for (unsigned side = 0; side < 2; ++side) {
+    bool isDef = side == 0;
+    Ref(&halves)[2] = isDef ? to : from;
+    const Operand &part = *operands[side];
+    if (part.kind != Operand::Vector) {
+      if (!wideRegister(part, isDef, halves))
+        return false;
+      continue;
+    }
+    if (part.elements.size() != 2)
+      return fail("expects two elements of 64 bits");
+    for (unsigned i = 0; i < 2; ++i)
+      if (isDef ? !destination(part.elements[i], Type::B64, 8, halves[i])
+                : !source(part.elements[i], Type::B64, 8, halves[i]))
+        return false;
+  }
+  // The first move must not overwrite what the second one reads.
+  bool overlaps = to[0].vreg == from[1].vreg && from[1].kind == Ref::Reg;
+  if (overlaps && to[1].vreg == from[0].vreg)
+    return fail("exchanging the halves of a register is not supported by the "
+                "emulator");
+  for (unsigned i = 0; i < 2; ++i) {
+    unsigned half = overlaps ? 1 - i : i;
+    emit(Op::Move, {to[half], from[half]});
+  }
   return true;
 }
 

@@ -24,6 +24,7 @@
 #include "runtime/emulator/Error.h"
 #include "runtime/emulator/TensorMap.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -64,6 +65,9 @@ struct LaunchOptions {
   unsigned registersPerThread =
       0; ///< at launch; 0: from .maxnreg or the block's size
   std::vector<std::string> roles; ///< "0-3 load", "4-11 multiply", for messages
+  /// The launch stops with an error soon after this becomes true.
+  const std::atomic<bool> *interrupt = nullptr;
+  uint64_t memoryLimit = 0; ///< bytes of resident CTAs' memory; 0 is none
 };
 
 /// Sets options from text such as
@@ -101,6 +105,14 @@ public:
   };
   Error kernelParams(const std::string &kernel,
                      std::vector<Param> &params) const;
+  /// What a launch must respect; extents are 0 where the PTX says nothing.
+  struct KernelInfo {
+    std::vector<Param> params;
+    uint32_t requiredThreads[3], requiredCluster[3], maxThreads[3];
+    uint64_t staticSmemBytes, localBytes;
+    uint32_t peakRegisters; ///< 32-bit registers live at once
+  };
+  Error kernelInfo(const std::string &kernel, KernelInfo &info) const;
 
 private:
   friend class Machine;

@@ -23,6 +23,7 @@ enum class Op : uint8_t {
   Lane,      ///< refs: d, sources; `lane`
   Select,    ///< d, a, b, predicate
   Compare,   ///< p, q, a, b, combining predicate; `compare`
+  CompareX2, ///< the same on halves: p is for the lower ones, q for the upper
   PredLogic, ///< p, a, b; `sub` is LogicOp
   PredMove,  ///< p, a
   SetValue,  ///< set.: d, a, b, combining predicate; `compare`
@@ -92,7 +93,19 @@ enum class Op : uint8_t {
   WarpMma,
   NanoSleep,
   GridWait,
-  GridLaunch
+  GridLaunch,
+  TensorAlloc, ///< tcgen05, see DecodeTensor.cpp
+  TensorDealloc,
+  TensorRelinquish,
+  TensorMemoryLoad,
+  TensorMemoryStore,
+  TensorMemoryWait,
+  TensorMemoryCopy,
+  TensorMma,
+  TensorCommit,
+  TensorFence,
+  ClusterCancel, ///< clusterlaunchcontrol.try_cancel
+  ClusterQuery   ///< clusterlaunchcontrol.query_cancel; `sub`: see decoder
 };
 const char *opName(Op op);
 
@@ -168,6 +181,32 @@ enum : uint32_t {
 };
 } // namespace inst
 
+/// Of tcgen05 instructions.
+namespace tensor {
+/// `Inst::sub` of ld, st and cp: lanes times bits.
+enum Shape : uint8_t {
+  Ld32x32b,
+  Ld16x64b,
+  Ld16x128b,
+  Ld16x256b,
+  Ld16x32bx2,
+  Cp128x256b,
+  Cp128x128b,
+  Cp64x128b02_13,
+  Cp64x128b01_23,
+  Cp32x128b
+};
+/// `Inst::laneFlags`.
+enum : uint32_t {
+  packed = 1, ///< .pack::16b, .unpack::16b
+  aInTensorMemory = 2,
+  hasLaneMask = 4,
+  isAfter = 8, ///< fence::after_thread_sync
+  isStore = 16, ///< wait::st
+  pair = 32     ///< cta_group::2 of a tensor load
+};
+} // namespace tensor
+
 struct Inst {
   Op op = Op::Nop;
   Type type = Type::None;
@@ -227,6 +266,7 @@ struct Kernel {
   uint32_t requiredThreads[3] = {0, 0, 0};
   uint32_t requiredCluster[3] = {0, 0, 0};
   uint32_t maxRegisters = 0;
+  uint32_t ctaGroup = 0; ///< of the kernel's tcgen05 instructions; 0: none
   std::vector<unsigned> lines; ///< PTX line per instruction of the syntax tree
   std::vector<std::string> texts;   ///< its dotted name
   std::vector<std::string> sources; ///< "file:line" of `.loc`, or empty

@@ -56,6 +56,21 @@ Error Module::kernelParams(const std::string &name,
   return Error::success();
 }
 
+Error Module::kernelInfo(const std::string &name, KernelInfo &info) const {
+  if (Error error = kernelParams(name, info.params))
+    return error;
+  const Kernel &kernel = *findKernel(impl->kernels, name);
+  std::copy(kernel.requiredThreads, kernel.requiredThreads + 3,
+            info.requiredThreads);
+  std::copy(kernel.requiredCluster, kernel.requiredCluster + 3,
+            info.requiredCluster);
+  std::copy(kernel.maxThreads, kernel.maxThreads + 3, info.maxThreads);
+  info.staticSmemBytes = kernel.sharedBytes - sharedBase;
+  info.localBytes = kernel.localBytes;
+  info.peakRegisters = kernel.peakRegisters;
+  return Error::success();
+}
+
 struct Machine::Impl {
   DeviceMemory memory;
 };
@@ -446,10 +461,12 @@ private:
                    std::vector<std::unique_ptr<Cluster>> &clusters,
                    unsigned &stalls) {
     bool allStalled = true;
+    for (auto &cluster : clusters)
+      allStalled &= executor.spinsForever(*cluster);
     {
       std::lock_guard<std::mutex> lock(mutex);
       uint64_t now = launch.progress.load();
-      stalledAt[t] = now;
+      stalledAt[t] = allStalled ? now : ~uint64_t(0);
       for (uint64_t at : stalledAt)
         allStalled &= at == now || at == ~uint64_t(0) - 1;
     }
@@ -527,6 +544,17 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
                  " CTAs does not fit the machine's " +
                  std::to_string(resident));
   residentClusters = std::min(residentClusters, launch.numClusters);
+  if (options.memoryLimit) {
+    // Shadows take four times what they shadow.
+    uint64_t perCta = uint64_t(launch.smemEnd) * (options.checks ? 5 : 1) +
+                      launch.warpRoles.size() *
+                          (kernel->registerBytes + 32 * kernel->localBytes);
+    uint64_t need = perCta * shape.cluster.count() * residentClusters;
+    if (need > options.memoryLimit)
+      return Error("kernel '" + name + "': its resident CTAs need " +
+                   std::to_string(need) + " bytes, more than the limit of " +
+                   std::to_string(options.memoryLimit));
+  }
   unsigned hostThreads =
       std::max(1u, std::min(options.threads, residentClusters));
   static std::atomic<uint32_t> launches{0};

@@ -468,10 +468,10 @@ private:
       if (module.versionMajor == 0)
         return failAt(token.line, "malformed .version");
       if (module.versionMajor > 9 ||
-          (module.versionMajor == 9 && module.versionMinor > 0))
+          (module.versionMajor == 9 && module.versionMinor > 4))
         return failAt(token.line,
                       "PTX ISA " + text +
-                          " is newer than 9.0, the newest that is supported");
+                          " is newer than 9.4, the newest that is supported");
       return true;
     }
     if (token.text == ".target") {

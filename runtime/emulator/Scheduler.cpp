@@ -15,6 +15,7 @@
 #include "runtime/emulator/Machine.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace backfuse::emulator {
 
@@ -75,6 +76,14 @@ std::unique_ptr<Cluster> Executor::makeCluster(uint32_t linear) {
       cta->shadow = std::make_unique<SharedShadow>();
       cta->shadow->words.assign(launch.smemEnd / 4 + 1, 0);
       cta->shadow->sites.assign(launch.smemEnd / 4 + 1, 0);
+    }
+    if (kernel.ctaGroup) {
+      cta->tensor = std::make_unique<TensorMemory>();
+      cta->tensor->words.assign(
+          TensorMemory::numLanes * TensorMemory::numColumns, ~0u);
+      if (checks)
+        cta->tensor->cells.resize(TensorMemory::numColumns *
+                                  TensorMemory::cellsPerColumn);
     }
     for (unsigned w = 0; w < numWarps; ++w) {
       auto warp = std::make_unique<Warp>();
@@ -152,6 +161,21 @@ Warp *Executor::pickWarp(Cluster &cluster, bool spinning) {
   return nullptr;
 }
 
+/// Whether the launch must stop: after `steps` instructions, or by request.
+bool Executor::isOver(uint64_t steps) {
+  if (launch.options.interrupt && launch.options.interrupt->load()) {
+    launch.fail("kernel '" + kernel.name + "': interrupted after " +
+                std::to_string(steps) + " instructions");
+    return true;
+  }
+  if (!launch.options.stepLimit || steps <= launch.options.stepLimit)
+    return false;
+  launch.fail("kernel '" + kernel.name + "': the limit of " +
+              std::to_string(launch.options.stepLimit) +
+              " instructions is reached");
+  return true;
+}
+
 Executor::Status Executor::runCluster(Cluster &cluster) {
   constexpr uint64_t longSlice = 20000;
   const Order order = launch.options.order;
@@ -164,12 +188,8 @@ Executor::Status Executor::runCluster(Cluster &cluster) {
       completeAfterSlice(cluster);
       uint64_t all = launch.steps.fetch_add(counts.instructions - before,
                                             std::memory_order_relaxed);
-      if (launch.options.stepLimit && all > launch.options.stepLimit) {
-        launch.fail("kernel '" + kernel.name + "': the limit of " +
-                    std::to_string(launch.options.stepLimit) +
-                    " instructions is reached");
+      if (isOver(all))
         break;
-      }
       if (order == Order::Random && ++slices >= 64)
         return Status::Yielded;
       continue;
@@ -178,9 +198,9 @@ Executor::Status Executor::runCluster(Cluster &cluster) {
     for (const auto &cta : cluster.ctas)
       isDone &= cta->liveWarps == 0;
     if (isDone) {
-      while (!cluster.copies.empty() &&
-             !launch.stop.load(std::memory_order_relaxed))
-        completeSome(cluster);
+      while (!launch.stop.load(std::memory_order_relaxed) &&
+             completeSome(cluster)) {
+      }
       return Status::Done;
     }
     // Only spinning warps are left: each gets a turn, then work in flight
@@ -192,15 +212,13 @@ Executor::Status Executor::runCluster(Cluster &cluster) {
         if (canRun(*warp) && warp->isSpinning) {
           uint64_t instructions = counts.instructions;
           runWarp(*warp, 2000);
-          uint64_t all = launch.steps.fetch_add(
-              counts.instructions - instructions, std::memory_order_relaxed);
+          uint64_t executed = counts.instructions - instructions;
+          uint64_t all =
+              launch.steps.fetch_add(executed, std::memory_order_relaxed);
+          noteSpin(*warp, executed);
           spun = true;
-          if (launch.options.stepLimit && all > launch.options.stepLimit) {
-            launch.fail("kernel '" + kernel.name + "': the limit of " +
-                        std::to_string(launch.options.stepLimit) +
-                        " instructions is reached");
+          if (isOver(all))
             return Status::Stalled;
-          }
         }
     if (spun && cluster.progress != before) {
       for (const auto &cta : cluster.ctas)
@@ -217,6 +235,60 @@ Executor::Status Executor::runCluster(Cluster &cluster) {
     return Status::Stalled;
   }
   return Status::Stalled;
+}
+
+/// A warp that others see nothing of may poll memory or compute for long. It
+/// polls in vain if it comes to a state again that it was in since anything
+/// moved (Brent's method: compare with the state at the last power of two), or
+/// if it went on for very long: loops with counters come to new states.
+void Executor::noteSpin(Warp &warp, uint64_t executed) {
+  constexpr uint64_t patience = 50'000'000;
+  uint64_t progress = launch.progress.load() + warp.cta->cluster->progress;
+  if (warp.spinProgress != progress || !warp.isSpinning) {
+    warp.spinsForever = false;
+    warp.spinProgress = progress;
+    warp.spinHash = warp.spinTurns = warp.spinInstructions = 0;
+    warp.spinPower = 1;
+    return;
+  }
+  uint64_t hash = 14695981039346656037ull;
+  auto mix = [&](const void *data, size_t bytes) {
+    auto *at = static_cast<const uint8_t *>(data);
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+      uint64_t word;
+      std::memcpy(&word, at, 8);
+      hash = (hash ^ word) * 1099511628211ull;
+      hash ^= hash >> 32;
+    }
+    for (; bytes; --bytes, ++at)
+      hash = (hash ^ *at) * 1099511628211ull;
+  };
+  for (const Fragment &fragment : warp.fragments) {
+    mix(&fragment.pc, sizeof fragment.pc);
+    mix(&fragment.mask, sizeof fragment.mask);
+    mix(&fragment.wait, sizeof fragment.wait);
+  }
+  mix(warp.regs, kernel.registerBytes);
+  mix(warp.preds, kernel.numPredicates * sizeof *warp.preds);
+  mix(warp.local.data(), warp.local.size());
+  warp.spinInstructions += executed;
+  if ((warp.spinTurns && hash == warp.spinHash) ||
+      warp.spinInstructions > patience)
+    warp.spinsForever = true;
+  if (++warp.spinTurns == warp.spinPower) {
+    warp.spinHash = hash;
+    warp.spinPower *= 2;
+  }
+}
+
+bool Executor::spinsForever(const Cluster &cluster) const {
+  for (const auto &cta : cluster.ctas)
+    for (const auto &warp : cta->warps)
+      if (canRun(*warp) &&
+          !(warp->spinsForever &&
+            warp->spinProgress == launch.progress.load() + cluster.progress))
+        return false;
+  return true;
 }
 
 bool Executor::timeOutWaits(Cluster &cluster) {
@@ -314,6 +386,21 @@ std::string Executor::describeWaits(Cluster &cluster) const {
         case Wait::WarpgroupPeers:
           text += "waits for the other warps of its warpgroup to issue the "
                   "same wgmma";
+          break;
+        case Wait::TensorLoads:
+          text += "waits for tcgen05.ld";
+          break;
+        case Wait::TensorStores:
+          text += "waits for tcgen05.st";
+          break;
+        case Wait::TensorColumns:
+          text += "waits for " + std::to_string(fragment.key) +
+                  " columns of tensor memory (allocated: " +
+                  cta->tensor->describe() + ")";
+          break;
+        case Wait::TensorPeer:
+          text += "waits for the other CTA of the pair to allocate tensor "
+                  "memory";
           break;
         case Wait::Registers:
           text += "waits for " + std::to_string(fragment.key) + " registers";

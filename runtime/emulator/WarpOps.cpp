@@ -131,23 +131,44 @@ bool Executor::execWarpOp(Warp &warp, const Inst &inst, uint32_t mask) {
 // Rare instructions
 //===----------------------------------------------------------------------===//
 
+/// The lanes for which a comparison holds, combined with its predicate.
+uint32_t Executor::compareWith(const Warp &warp, const Inst &inst,
+                               uint32_t mask, unsigned half) const {
+  const Ref *refs = kernel.refs.data() + inst.firstRef;
+  uint32_t result =
+      inst.compare(source(warp, refs[2]), source(warp, refs[3]), mask,
+                   inst.laneFlags | (half ? lane::upperHalf : 0));
+  if (refs[4].kind == Ref::None)
+    return result;
+  uint32_t c = predicate(warp, refs[4]);
+  auto logic = static_cast<LogicOp>(inst.sub);
+  return logic == LogicOp::And  ? result & c
+         : logic == LogicOp::Or ? result | c
+                                : result ^ c;
+}
+
 bool Executor::execMisc(Warp &warp, const Inst &inst, uint32_t mask) {
   const Ref *refs = kernel.refs.data() + inst.firstRef;
   switch (inst.op) {
+  case Op::CompareX2:
+    for (unsigned half = 0; half < 2; ++half)
+      setPredicate(warp, refs[half], compareWith(warp, inst, mask, half), mask);
+    return true;
   case Op::SetValue: {
-    uint32_t result = inst.compare(source(warp, refs[2]), source(warp, refs[3]),
-                                   mask, inst.laneFlags);
-    if (refs[4].kind != Ref::None) {
-      uint32_t c = predicate(warp, refs[4]);
-      auto logic = static_cast<LogicOp>(inst.sub);
-      result = logic == LogicOp::And  ? result & c
-               : logic == LogicOp::Or ? result | c
-                                      : result ^ c;
+    uint64_t yes =
+        inst.type == Type::F32                                 ? 0x3f800000u
+        : inst.type == Type::F16 || inst.type == Type::F16x2   ? 0x3c00u
+        : inst.type == Type::BF16 || inst.type == Type::BF16x2 ? 0x3f80u
+        : inst.count == 2                                      ? 0xffffu
+                                                               : ~uint64_t(0);
+    uint32_t low = compareWith(warp, inst, mask, 0),
+             high = inst.count == 2 ? compareWith(warp, inst, mask, 1) : 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+      unsigned lane = lowest(rest);
+      setValue(warp, refs[0], lane,
+               (low >> lane & 1 ? yes : 0) |
+                   (high >> lane & 1 ? yes << 16 : 0));
     }
-    uint64_t yes = inst.type == Type::F32 ? 0x3f800000u : ~uint64_t(0);
-    for (uint32_t rest = mask; rest; rest &= rest - 1)
-      setValue(warp, refs[0], lowest(rest),
-               (result >> lowest(rest)) & 1 ? yes : 0);
     return true;
   }
   case Op::Resize: {

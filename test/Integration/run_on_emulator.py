@@ -5,6 +5,7 @@
     run_on_emulator.py --kernel-opt KERNEL_OPT --kernel-run KERNEL_RUN [--long]
 
 - every example with its features cut, at 1 and 131 tokens, every parameter
+- the first graph of README.md, as it is there
 - the two founding graphs full-size, and some of their digests (--long: all)
 - random epilogues of bench/random_epilogues.py: 3 (--long: 20)
 - eight adversarial seeds on the cut founding graphs: the same bytes each time
@@ -140,6 +141,16 @@ class Tests:
             if declared:
                 self.emulate(f"{name} as declared, digests", declared, ["--compare-digests", digests])
 
+    def firstGraph(self):
+        with open(os.path.join(ROOT, "README.md")) as file:
+            text = re.search(r"```mlir\n(.*?)```", file.read(), re.S)[1]
+        source = os.path.join(self.directory, "first.mlir")
+        with open(source, "w") as file:
+            file.write(text)
+        bundle = self.compile(source, "first")
+        if bundle:
+            self.emulate("README's first graph, T=131", bundle, ["--inputs=exact", "--dims", "T=131"])
+
     def randomEpilogue(self, graph):
         source = os.path.join(self.directory, graph["file"])
         bundle = self.compile(source, graph["name"])
@@ -159,6 +170,7 @@ class Tests:
         jobs = [(self.founding, (name,)) for name in FULL_SIZE]
         for source in sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir"))):
             jobs.append((self.cutExample, (source, os.path.basename(source)[:-5])))
+        jobs.append((self.firstGraph, ()))
         jobs += [(self.randomEpilogue, (graph,)) for graph in manifest["graphs"]]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for job in [pool.submit(function, *arguments) for function, arguments in jobs]:

@@ -356,6 +356,105 @@ TEST(Machine, Atomics) {
   EXPECT_EQ(result[9], 64u);
 }
 
+// setp and set on two halves at once: each half is compared by itself, and p is
+// for the lower one.
+TEST(Machine, ComparesPackedHalves) {
+  struct Format {
+    std::string name;
+    std::vector<uint32_t> values; ///< -1, -0, 0, subnormal, 1, inf, NaN
+    std::vector<int> order;       ///< their order; 99: none
+    uint32_t one;
+    bool hasFtz;
+  };
+  const std::vector<int> order = {-2, 0, 0, 1, 2, 3, 99};
+  const std::vector<Format> formats = {
+      {"f16",
+       {0xbc00, 0x8000, 0, 0x0001, 0x3c00, 0x7c00, 0x7e00},
+       order,
+       0x3c00,
+       true},
+      {"bf16",
+       {0xbf80, 0x8000, 0, 0x0001, 0x3f80, 0x7f80, 0x7fc0},
+       order,
+       0x3f80,
+       false}};
+  auto holds = [](const std::string &cmp, int a, int b) {
+    bool unordered = a == 99 || b == 99;
+    std::string ordered = cmp.substr(0, 2);
+    if (cmp == "num" || cmp == "nan")
+      return unordered == (cmp == "nan");
+    if (unordered)
+      return cmp.size() == 3;
+    return ordered == "eq"   ? a == b
+           : ordered == "ne" ? a != b
+           : ordered == "lt" ? a < b
+           : ordered == "le" ? a <= b
+           : ordered == "gt" ? a > b
+                             : a >= b;
+  };
+  for (const Format &format : formats)
+    for (const char *cmp : {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu",
+                            "ltu", "leu", "gtu", "geu", "num", "nan"})
+      for (const char *logic : {"", ".and", ".or", ".xor"})
+        for (bool ftz : {false, true}) {
+          if (ftz && !format.hasFtz)
+            continue;
+          // Thread t compares values t / 7 and t % 7 in the lower halves, and
+          // the same two exchanged in the upper ones.
+          std::string name = std::string(cmp) + logic + (ftz ? ".ftz." : "."),
+                      c = *logic ? ", %p3" : "", x2 = format.name + "x2";
+          std::string table = ".global .align 4 .b16 values[8] = {";
+          for (uint32_t value : format.values)
+            table += std::to_string(value) + ", ";
+          table += "0};";
+          std::vector<uint32_t> result = runWords(
+              prologue + R"(
+            div.u32 %r5, %r1, 7; rem.u32 %r6, %r1, 7;
+            mov.u64 %rd4, values; mul.wide.u32 %rd5, %r5, 2; mul.wide.u32 %rd6, %r6, 2;
+            add.u64 %rd5, %rd4, %rd5; add.u64 %rd6, %rd4, %rd6;
+            ld.global.u16 %h1, [%rd5]; ld.global.u16 %h2, [%rd6];
+            mov.b32 %r7, {%h1, %h2}; mov.b32 %r8, {%h2, %h1};
+            and.b32 %r9, %r1, 1; setp.eq.u32 %p3, %r9, 1;
+            setp.)" +
+                  name + x2 + " %p1|%p2, %r7, %r8" + c + "; set." + name + x2 +
+                  "." + x2 + " %r10, %r7, %r8" + c + "; set." + name + "u32." +
+                  x2 + " %r11, %r7, %r8" + c + "; set." + name + "u16." +
+                  format.name + " %h3, %h1, %h2" + c + "; set." + name +
+                  format.name + "." + format.name + " %h4, %h1, %h2" + c +
+                  "; setp." + name + format.name + " %p4, %h1, %h2" + c + R"(;
+            selp.u32 %r12, 1, 0, %p1; @%p2 or.b32 %r12, %r12, 2; @%p4 or.b32 %r12, %r12, 4;
+            mul.wide.u32 %rd7, %r1, 16; add.u64 %rd7, %rd3, %rd7;
+            mov.b32 %r13, {%h3, %h4};
+            st.global.v4.b32 [%rd7], {%r12, %r10, %r11, %r13};
+            ret;)",
+              shapeOf(1, 49), 49 * 4, table);
+          for (uint32_t t = 0; t < 49; ++t) {
+            auto at = [&](uint32_t i) {
+              return ftz && format.order[i] == 1 ? 0 : format.order[i];
+            };
+            auto combined = [&](bool value) {
+              bool flag = t & 1;
+              std::string l = logic;
+              return l == ".and"   ? value && flag
+                     : l == ".or"  ? value || flag
+                     : l == ".xor" ? value != flag
+                                   : value;
+            };
+            bool low = combined(holds(cmp, at(t / 7), at(t % 7))),
+                 high = combined(holds(cmp, at(t % 7), at(t / 7)));
+            const uint32_t *got = &result[4 * t];
+            EXPECT_EQ(got[0], low + 2u * high + 4u * low)
+                << name << x2 << " " << t;
+            EXPECT_EQ(got[1], low * format.one | high * format.one << 16)
+                << name << x2 << " " << t;
+            EXPECT_EQ(got[2], low * 0xffffu | high * 0xffff0000u)
+                << name << x2 << " " << t;
+            EXPECT_EQ(got[3], low * 0xffffu | low * format.one << 16)
+                << name << x2 << " " << t;
+          }
+        }
+}
+
 TEST(Machine, MemoryInAllSpaces) {
   std::vector<uint32_t> result =
       runWords(R"(
@@ -458,6 +557,19 @@ DRAIN: bar.sync 2, 64;
                 shapeOf(2, 32), "", options);
     EXPECT_NE(error.find("spins"), std::string::npos) << error;
   }
+  // A warp that computes for long without showing anything is none, though
+  // another one spins meanwhile.
+  EXPECT_EQ(errorOf(R"(
+      mov.u32 %r1, %tid.x; mov.u32 %r2, 0; setp.ge.u32 %p2, %r1, 32;
+      st.shared.b32 [bar], %r2; bar.sync 0;
+      @%p2 bra COUNT;
+W:    ld.volatile.shared.b32 %r3, [bar]; setp.eq.u32 %p1, %r3, 0; @%p1 bra W;
+      ret;
+COUNT: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 200000; @%p1 bra COUNT;
+      st.volatile.shared.b32 [bar], %r2;
+      ret;)",
+                    shapeOf(1, 64), ".shared .align 8 .b64 bar;", options),
+            "");
   // Lanes that never come.
   std::string error = errorOf(R"(
       mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 3;

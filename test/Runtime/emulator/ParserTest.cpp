@@ -32,7 +32,7 @@ TEST(Parser, RefusesWhatItDoesNotKnow) {
   expectError("wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r1, %r2}, "
               "%rd1, %rd2, %p1, 1, 1, 0, 0;",
               "accumulators");
-  expectError("tcgen05.wait::ld.sync.aligned;", "not supported");
+  expectError("tcgen05.wait::ld.sync.aligned;", "needs .target sm_100a");
   expectError("call printf, (%rd1);", "'printf'");
   expectError("setmaxnreg.inc.sync.aligned.u32 25;", "multiple of 8");
 }
@@ -40,6 +40,8 @@ TEST(Parser, RefusesWhatItDoesNotKnow) {
 TEST(Parser, RefusesMalformedText) {
   expectError("add.s32 %r1, %r2;", "expects 3 operands");
   expectError("add.s32 %r1, %r2, %r3", "expects ';'");
+  expectError("setp.lt.bf16x2 %p1, %r1, %r2;", "two predicates");
+  expectError("set.lt.u16.bf16x2 %h1, %r1, %r2;", "not supported");
   expectError("add.s32 %r1, %rd2, %r3;", "64 bits");
   expectError("add.s32 %r1, %nosuch, %r3;", "unknown name '%nosuch'");
   expectError("bra nowhere;", "unknown label 'nowhere'");
@@ -56,9 +58,9 @@ TEST(Parser, RefusesMalformedText) {
   std::unique_ptr<Module> module;
   EXPECT_NE(machine.loadPtx("", module).text().find(".version"),
             std::string::npos);
-  EXPECT_NE(machine.loadPtx(".version 9.1\n.target sm_90a\n", module)
+  EXPECT_NE(machine.loadPtx(".version 9.5\n.target sm_90a\n", module)
                 .text()
-                .find("newer than 9.0"),
+                .find("newer than 9.4"),
             std::string::npos);
   EXPECT_NE(machine.loadPtx(".version 8.0\n.visible .entry k(", module)
                 .text()

@@ -1,0 +1,61 @@
+//===- ReportText.cpp - What a launch did, for people and scripts ---------===//
+// Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/emulator-report/ReportText.h"
+
+#include <cstdio>
+
+using namespace backfuse;
+using namespace backfuse::tools;
+using nlohmann::json;
+
+static std::string line(const char *name, double value) {
+  char text[128];
+  std::snprintf(text, sizeof text, "  %-34s %.15g\n", name, value);
+  return text;
+}
+
+json tools::reportJson(const emulator::Report &report) {
+  json classes = json::object();
+  for (const auto &[name, count] : report.classes)
+    classes[name] = count;
+  return {{"ctas", report.ctas},
+          {"warp_instructions", report.instructions},
+          {"thread_instructions", report.laneInstructions},
+          {"instructions", classes},
+          {"tensor_instructions", report.tensorInstructions},
+          {"tensor_operations", report.tensorOperations},
+          {"bytes",
+           {{"global_loaded", report.globalBytesLoaded},
+            {"global_stored", report.globalBytesStored},
+            {"bulk_loaded", report.bulkBytesLoaded},
+            {"bulk_stored", report.bulkBytesStored},
+            {"shared_loaded", report.sharedBytesLoaded},
+            {"shared_stored", report.sharedBytesStored}}},
+          {"mbarrier_waits", report.barrierWaits}};
+}
+
+std::string tools::reportText(const emulator::Report &report) {
+  std::string text = "instructions of warps, by class\n";
+  for (const auto &[name, count] : report.classes)
+    text += line(name.c_str(), static_cast<double>(count));
+  text += "tensor operations\n";
+  text += line("instructions", static_cast<double>(report.tensorInstructions));
+  text += line("operations (2 m n k)", report.tensorOperations);
+  text += "bytes\n";
+  text += line("device memory, loads",
+               static_cast<double>(report.globalBytesLoaded));
+  text += line("device memory, stores",
+               static_cast<double>(report.globalBytesStored));
+  text += line("device memory, bulk loads",
+               static_cast<double>(report.bulkBytesLoaded));
+  text += line("device memory, bulk stores",
+               static_cast<double>(report.bulkBytesStored));
+  text += line("shared memory, loads",
+               static_cast<double>(report.sharedBytesLoaded));
+  text += line("shared memory, stores",
+               static_cast<double>(report.sharedBytesStored));
+  text += "waits\n";
+  text += line("for mbarriers", static_cast<double>(report.barrierWaits));
+  return text;
+}
