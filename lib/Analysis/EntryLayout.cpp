@@ -33,13 +33,23 @@ std::optional<EntryLayout> backfuse::layOutEntry(mlp::FusedOp fused,
     layout.operandBuffers.push_back(types.size());
     types.push_back(getElementTypeOrSelf(operand.getType()));
   }
-  // A result takes the place of an operand of its type: a thread reads all
+  // A transposed tile's entries hold columns of both warpgroups, and operands
+  // only: with results in them, no product of the next tile could be loaded
+  // while this one is stored.
+  bool transposed = isComputedTransposed(fused);
+  layout.entryCols = transposed ? 128 : tile::DrainOp::entryCols;
+  // Else a result takes the place of an operand of its type: a thread reads all
   // operands of an element before it writes.
+  int64_t stagedBytes = 0; // of a row
   SmallVector<bool> taken(types.size(), false);
   mlp::FusedYieldOp yield = fused.getYield();
   for (auto [i, value] : llvm::enumerate(yield.getValues())) {
     if (yield.getKind(i) != mlp::YieldKind::Store)
       continue;
+    if (transposed) {
+      stagedBytes += layout.entryCols * elementBytes(value.getType());
+      continue;
+    }
     unsigned buffer = 0;
     while (buffer < taken.size() &&
            (taken[buffer] || types[buffer] != value.getType()))
@@ -51,11 +61,20 @@ std::optional<EntryLayout> backfuse::layOutEntry(mlp::FusedOp fused,
     taken[buffer] = true;
     layout.storeBuffers.push_back(buffer);
   }
-  // A transposed tile's entries hold columns of both warpgroups.
-  bool transposed = isComputedTransposed(fused);
-  layout.entryCols = transposed ? 128 : tile::DrainOp::entryCols;
   SmallVector<int64_t> allRows =
       transposed ? SmallVector<int64_t>{64, 32, 16} : SmallVector<int64_t>{128, 64};
+  if (stagedBytes) {
+    layout.stagedRows = allRows.front();
+    while (2 * layout.stagedRows * stagedBytes > stagingBytes)
+      layout.stagedRows /= 2;
+    if (layout.stagedRows < allRows.back()) {
+      why = llvm::formatv("has results of {0} bytes for {1} columns of a row, "
+                          "which do not fit into the shared memory where they "
+                          "are staged; compute fewer results in one epilogue",
+                          stagedBytes, layout.entryCols);
+      return std::nullopt;
+    }
+  }
   if (types.empty()) {
     layout.entryRows = allRows.front();
     return layout;
@@ -67,6 +86,7 @@ std::optional<EntryLayout> backfuse::layOutEntry(mlp::FusedOp fused,
     if (bytes > slotBytes)
       continue;
     layout.entryRows = rows;
+    layout.stagedRows = std::min(layout.stagedRows, rows);
     for (Type type : types)
       layout.buffers.push_back(tile::BufferAttr::get(
           fused.getContext(), rows, layout.entryCols, type));
@@ -74,6 +94,7 @@ std::optional<EntryLayout> backfuse::layOutEntry(mlp::FusedOp fused,
   }
   // Several slots: all hold the same number of boxes of the widest type.
   layout.entryRows = allRows.back();
+  layout.stagedRows = std::min(layout.stagedRows, layout.entryRows);
   Type widest = *llvm::max_element(types, [](Type a, Type b) {
     return elementBytes(a) < elementBytes(b);
   });

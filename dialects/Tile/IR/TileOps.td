@@ -404,7 +404,9 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
     boxes of `entryRows` x `entryCols` elements: those that the load task copied, and those that
     results are staged in; a result may take the place of an operand of the same
     element type that is not needed any more. `operandBuffers` and `storeBuffers`
-    number them through all slots of the entry.
+    number them through all slots of the entry. With `stagedRows` results do not
+    stand in entries: the drain stages so many rows at a time in shared memory of
+    its own, where it needs two places for them.
 
     The region gets, for one element of the space, the accumulators as f32 and
     the elements of its operands (in the order of `elementKinds`), and yields
@@ -448,6 +450,8 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
     (C6) Vectors and stores are arguments of the kernel.
     (C7) The region uses values of its own, and constants.
     (C8) Partials and signals come with a tag, and signals with stores.
+    (C9) `stagedRows` is 0 or divides `entryRows`, and then there are no
+         `storeBuffers`.
   }];
   let arguments = (ins Variadic<Tile_Accumulator>:$accumulators,
                        Index:$row, Index:$col, Index:$rows,
@@ -459,6 +463,7 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
                        Optional<Tile_Workspace>:$signals,
                        Optional<I64>:$tag,
                        I64Attr:$entryRows, DefaultValuedAttr<I64Attr, "64">:$entryCols,
+                       DefaultValuedAttr<I64Attr, "0">:$stagedRows,
                        I64Attr:$slotsPerEntry,
                        TypedArrayAttrBase<Tile_ElementKindAttr, "element kinds">:$elementKinds,
                        DenseI64ArrayAttr:$operandBuffers,

@@ -578,7 +578,7 @@ static LogicalResult verifyYields(DrainOp drain) {
              << expected << " to store, but got " << value.getType() << " (C3)";
   }
   if (stores != drain.getStores().size() ||
-      stores != drain.getStoreBuffers().size() ||
+      (!drain.getStagedRows() && stores != drain.getStoreBuffers().size()) ||
       sums != drain.getPartials().size() || sums != drain.getFlags().size())
     return drain.emitOpError("yield kinds do not count the results (C3)");
   for (auto [store, buffer] :
@@ -631,6 +631,11 @@ LogicalResult DrainOp::verify() {
           !operand.getDefiningOp<arith::ConstantOp>())
         return op.emitOpError("in tile.drain expects values of the region, or "
                               "constants (C7)");
+  if (int64_t staged = getStagedRows())
+    if (staged < 0 || entryRows % staged || !getStoreBuffers().empty())
+      return emitOpError("expects staged rows that divide its entry rows, ")
+             << entryRows << ", and no store buffers, but got " << staged
+             << " (C9)";
   if ((getSignals() || !getPartials().empty()) && !getTag())
     return emitOpError("expects a tag for its partials and signals (C8)");
   if (getSignals() && getStores().empty())

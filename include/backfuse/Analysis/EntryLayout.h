@@ -14,6 +14,7 @@ namespace backfuse {
 struct EntryLayout {
   int64_t entryRows = 128, entryCols = tile::DrainOp::entryCols;
   int64_t slotsPerEntry = 1;
+  int64_t stagedRows = 0; // of results that do not stand in entries
   llvm::SmallVector<tile::BufferAttr> buffers; // of one slot
   llvm::SmallVector<int64_t> operandBuffers;   // per element operand
   llvm::SmallVector<int64_t> storeBuffers;     // per stored result
@@ -25,6 +26,9 @@ struct EntryLayout {
 /// Whether a target that takes f32 operands from registers computes the fused op
 /// transposed: with its B, which is f32 where A is not, in the place of A.
 bool isComputedTransposed(mlp::FusedOp fused);
+
+/// Shared memory in which drains of such fused ops stage results.
+constexpr int64_t stagingBytes = 32 * 1024;
 
 std::optional<EntryLayout> layOutEntry(mlp::FusedOp fused, int64_t slotBytes,
                                        int64_t numSlots, std::string &why);

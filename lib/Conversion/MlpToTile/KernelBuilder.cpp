@@ -572,7 +572,8 @@ void KernelBuilder::createDrain(Part &part, Block &block) {
       part.m, part.entryRing, vectors, scalars, stores,
       partials, flags, part.signals,
       partials.empty() && !part.signals ? Value() : tagArgument(),
-      part.entry.entryRows, part.entry.entryCols, part.entry.slotsPerEntry,
+      part.entry.entryRows, part.entry.entryCols, part.entry.stagedRows,
+      part.entry.slotsPerEntry,
       b.getArrayAttr(elementKinds), part.entry.operandBuffers,
       b.getArrayAttr(yieldKinds), part.entry.storeBuffers);
   Block &region = drain.getBody().emplaceBlock();

@@ -72,16 +72,20 @@ void HopperEmitter::finishStores(tile::DrainOp drain, const Unit &unit) {
     m.bulkWaitRead(0);
     for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i)
       m.mbarrierArrive(loadVariable(b, pending[i], b.getI32Type()), 4);
-    if (!drain.getSignals())
-      return;
-    // The stores are complete, and bulk copies of other CTAs may read them.
-    m.bulkWait(0);
-    m.fenceProxyAsync();
-    Value flag = add(shl(unit.tileIndex, 1), consumer);
-    m.publishTag(m.offset(mapped(drain.getSignals()),
-                          mul64(zext64(flag), m.i64(8))),
-                 mapped(drain.getTag()));
+    if (drain.getSignals())
+      emitSignal(drain, unit);
   });
+}
+
+/// Once the stores of this thread are complete, bulk copies of other CTAs may
+/// read them.
+void HopperEmitter::emitSignal(tile::DrainOp drain, const Unit &unit) {
+  m.bulkWait(0);
+  m.fenceProxyAsync();
+  Value flag = add(shl(unit.tileIndex, 1), consumer);
+  m.publishTag(
+      m.offset(mapped(drain.getSignals()), mul64(zext64(flag), m.i64(8))),
+      mapped(drain.getTag()));
 }
 
 std::pair<int64_t, int64_t> hopper::locateBuffer(tile::RingType ring,

@@ -26,6 +26,8 @@ constexpr llvm::StringLiteral targetName = "sm_90a";
 /// Decided before any IR is made.
 struct KernelLayout : TaskLayout {
   int64_t scratchOffset = 0; // for column sums of drains
+  /// Two places, each with a part for either warpgroup; 0: no drain needs them.
+  int64_t stagingOffset = 0, stagingBytes = 0;
   bool hasRegisterProducts = false;
   /// Two where one brings what launches of the plan compute, and waits for it.
   int64_t numLoadWarps = 1;
@@ -93,7 +95,8 @@ private:
   llvm::SmallVector<mlir::Value> loadWideFragments(tile::BufferAttr buffer,
                                                    bool kMajor,
                                                    mlir::Value address);
-  mlir::Value transposedOffset(int64_t panelRows, int64_t half, int64_t odd);
+  mlir::Value transposedOffset(int64_t panelRows, int64_t half, int64_t odd,
+                               bool allColumns);
 
   // HopperDrain.cpp
   mlir::LogicalResult emitDrain(tile::DrainOp drain, Unit &unit);
@@ -109,13 +112,18 @@ private:
                    bool firstEntry, llvm::function_ref<void()> store);
   /// Passes the last entry's slots on once they are stored, and signals that.
   void finishStores(tile::DrainOp drain, const Unit &unit);
+  void emitSignal(tile::DrainOp drain, const Unit &unit);
 
   // HopperTransposedDrain.cpp
   mlir::LogicalResult emitTransposedDrain(tile::DrainOp drain, Unit &unit);
-  void emitTransposedStores(tile::DrainOp drain, int64_t row,
-                            llvm::ArrayRef<Slot> slots);
-  void emitTransposedElements(tile::DrainOp drain, int64_t row,
-                              llvm::ArrayRef<Slot> slots,
+  /// Rows of the tile whose operands stand in an entry from row `entryRow` on.
+  struct Piece {
+    int64_t row, rows, entryRow;
+  };
+  void emitTransposedStores(tile::DrainOp drain, const Piece &piece,
+                            mlir::Value staged);
+  void emitTransposedElements(tile::DrainOp drain, const Piece &piece,
+                              llvm::ArrayRef<Slot> slots, mlir::Value staged,
                               llvm::SmallVectorImpl<mlir::Value> &sums);
   void emitTransposedSums(tile::DrainOp drain, Unit &unit, int64_t lineInTile,
                           llvm::ArrayRef<mlir::Value> sums, bool beforeBarrier);
@@ -125,7 +133,7 @@ private:
   mlir::Value consumer, consumerThread, consumerWarp; // 0/1, 0..127, 0..3
   llvm::DenseMap<mlir::Value, mlir::Value> accumulators; // variables
   llvm::SmallVector<mlir::Value> pending;                // variables
-  mlir::Value previousEmpty;                             // variable
+  mlir::Value previousEmpty, stagingPlace;               // variables
 };
 
 } // namespace backfuse::hopper

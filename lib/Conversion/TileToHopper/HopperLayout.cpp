@@ -65,8 +65,11 @@ static LogicalResult checkEntries(tile::DrainOp drain) {
       cast<tile::AccumulatorType>(drain.getAccumulators()[0].getType());
   int64_t rows = drain.getEntryRows(), cols = drain.getEntryCols();
   if (isTransposed(drain.getAccumulators()[0])) {
+    if (!drain.getStores().empty() && !drain.getStagedRows())
+      return drain.emitError("expects results of a product with an f32 B to be "
+                             "staged");
     if (rows % 16 || sumRows % rows || cols != tileRows ||
-        type.getRows() % sumRows)
+        drain.getStagedRows() % 16 || type.getRows() % sumRows)
       return drain.emitError("expects entries of 16, 32 or 64 rows and ")
              << tileRows << " columns of tiles of a multiple of " << sumRows
              << " rows, but got " << rows << "x" << cols << " of "
@@ -78,6 +81,9 @@ static LogicalResult checkEntries(tile::DrainOp drain) {
            << rows;
   if (cols != tile::DrainOp::entryCols)
     return drain.emitError("expects entries of 64 columns, but got ") << cols;
+  if (drain.getStagedRows())
+    return drain.emitError("expects results in entries, but got ")
+           << drain.getStagedRows() << " staged rows";
   // The boxes of the last entry would reach into the next tile.
   if (type.getCols() % tile::DrainOp::entryCols)
     return drain.emitError("expects tiles of a multiple of 64 columns, but got ")
@@ -101,6 +107,14 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
         return WalkResult::interrupt();
       if (!isTransposed(drain.getAccumulators()[0]))
         numSums = std::max<int64_t>(numSums, drain.getPartials().size());
+      int64_t staged = 0;
+      for (Value store : drain.getStores())
+        staged += 2 * drain.getStagedRows() * drain.getEntryCols() *
+                  cast<tile::GlobalTensorType>(store.getType())
+                      .getElement()
+                      .getIntOrFloatBitWidth() /
+                  8;
+      layout.stagingBytes = std::max(layout.stagingBytes, staged);
     }
     return WalkResult::advance();
   });
@@ -108,7 +122,7 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
     return failure();
   kernel.walk([&](tile::DrainOp drain) {
     int64_t rows = isTransposed(drain.getAccumulators()[0])
-                       ? drain.getEntryRows()
+                       ? drain.getStagedRows()
                        : warpgroupRows;
     for (Value store : drain.getStores())
       layout.addMap(storeUseOf(cast<BlockArgument>(store).getArgNumber(),
@@ -142,6 +156,8 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
     p.dataOffset = offset;
     offset += p.slots * p.slotBytes;
   }
+  layout.stagingOffset = offset;
+  offset += layout.stagingBytes;
   layout.smemBytes = offset;
   if (offset > target.maxDynamicSmemBytes)
     return kernel.emitOpError("needs ")

@@ -25,6 +25,7 @@ LogicalResult HopperEmitter::emitConsumer() {
       accumulators[op.getResult()] = createVariable(
           b, b.getF32Type(), accumulatorsPerThread(op.getResult().getType()));
     previousEmpty = createVariable(b, b.getI32Type());
+    stagingPlace = createVariable(b, b.getI32Type());
     int64_t slotsPerEntry = 1;
     kernel.walk([&](tile::DrainOp drain) {
       slotsPerEntry =
@@ -38,13 +39,20 @@ LogicalResult HopperEmitter::emitConsumer() {
       unitsOf(findTask(kernel, tile::TaskKind::Multiply));
   tile::ForEachUnitOp drain =
       unitsOf(findTask(kernel, tile::TaskKind::Drain));
-  return emitUnits(multiply, [&](unsigned i, Unit &unit) -> LogicalResult {
+  storeVariable(b, stagingPlace, c(0));
+  auto body = [&](unsigned i, Unit &unit) -> LogicalResult {
     if (failed(emitMultiplyBlock(multiply.getBodies()[i].front(), unit)))
       return failure();
     Block &block = drain.getBodies()[i].front();
     bindUnit(block, unit);
     return emitDrainBlock(block, unit);
-  });
+  };
+  if (failed(emitUnits(multiply, body)))
+    return failure();
+  // Shared memory outlives the last stores that read it.
+  if (layout.stagingBytes)
+    ifThen(eq(consumerThread, c(0)), [&] { m.bulkWaitRead(0); });
+  return success();
 }
 
 LogicalResult HopperEmitter::emitMultiplyBlock(Block &block, Unit &unit) {

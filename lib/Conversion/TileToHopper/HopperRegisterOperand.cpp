@@ -26,13 +26,16 @@ bool hopper::isTransposed(Value accumulators) {
 }
 
 /// Byte offset of column 16w + t / 4 + 8 `half` of this warpgroup's 64, row
-/// 2(t % 4) + `odd`, in panels of 32 f32 columns and `panelRows` rows. The four
+/// 2(t % 4) + `odd`, in panels of 32 f32 columns and `panelRows` rows: of all
+/// columns of the tile, or of this warpgroup's. The four
 /// rows that a warp reads differ by 2, and the swizzle spreads them over the
 /// banks.
 Value HopperEmitter::transposedOffset(int64_t panelRows, int64_t half,
-                                      int64_t odd) {
+                                      int64_t odd, bool allColumns) {
   Value group = shr(lane, 2), row = add(shl(andi(lane, c(3)), 1), c(odd));
-  Value panel = add(shl(consumer, 1), shr(consumerWarp, 1));
+  Value panel = shr(consumerWarp, 1);
+  if (allColumns)
+    panel = add(shl(consumer, 1), panel);
   Value chunk = add(add(shl(andi(consumerWarp, c(1)), 2), shr(group, 2)),
                     c(2 * half));
   return add(add(mul(panel, c(panelRows * panelBytes)),
@@ -62,7 +65,8 @@ SmallVector<Value> HopperEmitter::loadWideFragments(tile::BufferAttr buffer,
         for (int64_t odd = 0; odd < 2; ++odd)
           elements.push_back(m.loadShared(
               f32,
-              add(add(address, transposedOffset(buffer.getRows(), half, odd)),
+              add(add(address, transposedOffset(buffer.getRows(), half, odd,
+                                                /*allColumns=*/true)),
                   c(kAt * panelBytes)),
               4));
         pairs.push_back(makePair(b, elements[0], elements[1]));

@@ -23,20 +23,38 @@ LogicalResult HopperEmitter::emitTransposedDrain(tile::DrainOp drain,
       cast<tile::AccumulatorType>(drain.getAccumulators()[0].getType());
   int64_t entryRows = drain.getEntryRows();
   bool stores = !drain.getStores().empty();
+  int64_t pieceRows = stores ? drain.getStagedRows() : entryRows;
+  Value barrier = add(consumer, c(1));
   // Of each sum the two columns' values over the rows of a line so far.
   SmallVector<Value> sums(2 * drain.getPartials().size());
-  for (int64_t row = 0; row < type.getRows(); row += entryRows) {
-    SmallVector<Slot> entry;
-    if (drain.getRing()) {
+  SmallVector<Slot> entry;
+  for (int64_t row = 0; row < type.getRows(); row += pieceRows) {
+    if (drain.getRing() && row % entryRows == 0) {
       Value pool = poolOf(drain.getRing());
+      entry.clear();
       for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i) {
         entry.push_back(currentSlot(pool));
         waitFull(pool, entry.back());
         advance(pool);
       }
     }
-    emitTransposedElements(drain, row, entry, sums);
-    bool endsLine = (row + entryRows) % sumRows == 0;
+    Value staged;
+    if (stores) {
+      // Of the two places, the one whose stores have been read.
+      Value place = loadVariable(b, stagingPlace, b.getI32Type());
+      staged = add(add(smem, c(layout.stagingOffset)),
+                   mul(add(shl(place, 1), consumer),
+                       c(layout.stagingBytes / 4)));
+      storeVariable(b, stagingPlace, xori(place, c(1)));
+      ifThen(eq(consumerThread, c(0)), [&] { m.bulkWaitRead(1); });
+      m.namedBarrier(barrier, warpgroupThreads);
+    }
+    Piece piece{row, pieceRows, row % entryRows};
+    emitTransposedElements(drain, piece, entry, staged, sums);
+    if ((row + pieceRows) % entryRows == 0)
+      for (const Slot &slot : entry)
+        releaseByWarp(slot.empty);
+    bool endsLine = (row + pieceRows) % sumRows == 0;
     bool publishes = endsLine && !sums.empty();
     if (publishes)
       emitTransposedSums(drain, unit, row / sumRows, sums,
@@ -44,37 +62,48 @@ LogicalResult HopperEmitter::emitTransposedDrain(tile::DrainOp drain,
     if (stores)
       m.fenceProxyAsyncShared();
     if (stores || publishes)
-      m.namedBarrier(add(consumer, c(1)), warpgroupThreads);
+      m.namedBarrier(barrier, warpgroupThreads);
     if (publishes) {
       emitTransposedSums(drain, unit, row / sumRows, sums,
                          /*beforeBarrier=*/false);
       std::fill(sums.begin(), sums.end(), Value());
     }
-    finishEntry(drain, entry, /*firstEntry=*/row == 0,
-                [&] { emitTransposedStores(drain, row, entry); });
+    if (stores)
+      ifThen(eq(consumerThread, c(0)), [&] {
+        emitTransposedStores(drain, piece, staged);
+        m.bulkCommit();
+      });
   }
-  finishStores(drain, unit);
+  if (drain.getSignals())
+    ifThen(eq(consumerThread, c(0)), [&] { emitSignal(drain, unit); });
   return success();
 }
 
-/// One thread of the warpgroup stores its 64 columns of the entry.
-void HopperEmitter::emitTransposedStores(tile::DrainOp drain, int64_t row,
-                                         ArrayRef<Slot> slots) {
-  auto ring = cast<tile::RingType>(drain.getRing().getType());
-  int64_t panelStride = drain.getEntryRows() * panelBytes;
-  Value firstRow = add(mapped(drain.getRow()), c(row));
+/// Offset of a store's boxes in a warpgroup's part of the staging.
+static int64_t stagedOffset(tile::DrainOp drain, unsigned store) {
+  int64_t offset = 0;
+  for (Value before : drain.getStores().take_front(store))
+    offset += drain.getStagedRows() * warpgroupRows *
+              cast<tile::GlobalTensorType>(before.getType())
+                  .getElement()
+                  .getIntOrFloatBitWidth() /
+              8;
+  return offset;
+}
+
+/// One thread of the warpgroup stores its 64 columns of the piece.
+void HopperEmitter::emitTransposedStores(tile::DrainOp drain,
+                                         const Piece &piece, Value staged) {
+  int64_t panelStride = piece.rows * panelBytes;
+  Value firstRow = add(mapped(drain.getRow()), c(piece.row));
   Value firstCol =
       add(mapped(drain.getCol()), mul(consumer, c(warpgroupRows)));
-  for (auto [store, buffer] :
-       llvm::zip(drain.getStores(), drain.getStoreBuffers())) {
-    auto [slotIndex, offset] = locateBuffer(ring, buffer);
+  for (auto [i, store] : llvm::enumerate(drain.getStores())) {
     MapUse use = storeUseOf(cast<BlockArgument>(store).getArgNumber(),
                             cast<tile::GlobalTensorType>(store.getType()),
-                            drain.getEntryRows());
-    int64_t panels = warpgroupRows / use.panelCols;
-    Value address = add(add(slots[slotIndex].address, c(offset)),
-                        mul(consumer, c(panels * panelStride)));
-    for (int64_t p = 0; p < panels; ++p)
+                            piece.rows);
+    Value address = add(staged, c(stagedOffset(drain, i)));
+    for (int64_t p = 0; p < warpgroupRows / use.panelCols; ++p)
       m.tmaStore(mapPointer(use), add(address, c(p * panelStride)),
                  {add(firstCol, c(p * use.panelCols)), firstRow});
   }
@@ -84,11 +113,12 @@ void HopperEmitter::emitTransposedStores(tile::DrainOp drain, int64_t row,
 // Elements
 //===----------------------------------------------------------------------===//
 
-void HopperEmitter::emitTransposedElements(tile::DrainOp drain, int64_t row,
-                                           ArrayRef<Slot> slots,
+void HopperEmitter::emitTransposedElements(tile::DrainOp drain,
+                                           const Piece &piece,
+                                           ArrayRef<Slot> slots, Value staged,
                                            SmallVectorImpl<Value> &sums) {
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
-  int64_t entryRows = drain.getEntryRows();
+  int64_t entryRows = drain.getEntryRows(), row = piece.row;
   auto ring = drain.getRing() ? cast<tile::RingType>(drain.getRing().getType())
                               : tile::RingType();
   Value group = shr(lane, 2), quad = andi(lane, c(3));
@@ -105,21 +135,23 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain, int64_t row,
     auto [slotIndex, offset] = locateBuffer(ring, buffer);
     return add(slots[slotIndex].address, c(offset));
   };
-  // Of f32: this thread's place in rows 8j to 8j + 7.
-  auto wideAddress = [&](int64_t buffer, int64_t j, int64_t half,
-                         int64_t odd) -> Value {
-    return add(add(slotAddress(buffer), transposedOffset(entryRows, half, odd)),
-               c(8 * j * panelBytes));
+  // Boxes of `boxRows` rows from `address` on, of all columns of the tile or of
+  // this warpgroup's. Of f32: this thread's place in rows 8j to 8j + 7.
+  auto wideAddress = [&](Value address, int64_t boxRows, bool allColumns,
+                         int64_t j, int64_t half, int64_t odd) -> Value {
+    Value offset = transposedOffset(boxRows, half, odd, allColumns);
+    return add(add(address, offset), c(8 * j * panelBytes));
   };
   // Of 16 bits: the row of a matrix whose address this lane gives. Matrices 0
   // and 1 are the column halves of block j, 2 and 3 those of block j + 1.
-  auto matrixAddress = [&](int64_t buffer, int64_t j) -> Value {
+  auto matrixAddress = [&](Value address, int64_t boxRows, bool allColumns,
+                           int64_t j) -> Value {
     Value inBlock = andi(lane, c(7)), matrix = shr(lane, 3);
     Value at = add(shl(shr(matrix, 1), 3), inBlock);
     Value chunk = add(shl(consumerWarp, 1), andi(matrix, c(1)));
-    return add(add(slotAddress(buffer),
-                   add(mul(consumer, c(entryRows * panelBytes)),
-                       mul(at, c(panelBytes)))),
+    if (allColumns)
+      address = add(address, mul(consumer, c(boxRows * panelBytes)));
+    return add(add(address, mul(at, c(panelBytes))),
                add(shl(xori(chunk, inBlock), 4), c(8 * j * panelBytes)));
   };
   DenseMap<std::pair<unsigned, int64_t>, Value> vectorPairs;
@@ -150,8 +182,9 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain, int64_t row,
   // first, then its arithmetic, then its stores: in one chain they would
   // serialise.
   int64_t blocksPerGroup = drain.getOperandBuffers().size() > 1 ? 2 : 4;
-  blocksPerGroup = std::min(blocksPerGroup, entryRows / 8);
-  for (int64_t j0 = 0; j0 < entryRows / 8; j0 += blocksPerGroup) {
+  blocksPerGroup = std::min(blocksPerGroup, piece.rows / 8);
+  int64_t entryBlock = piece.entryRow / 8;
+  for (int64_t j0 = 0; j0 < piece.rows / 8; j0 += blocksPerGroup) {
     // Operands of 16 bits: pairs of block and half.
     DenseMap<std::pair<int64_t, int64_t>, Value> narrow;
     for (int64_t buffer : drain.getOperandBuffers()) {
@@ -160,7 +193,9 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain, int64_t row,
         continue;
       for (int64_t j = j0; j < j0 + blocksPerGroup; j += 2)
         for (auto [i, word] : llvm::enumerate(
-                 m.loadMatricesTransposed(matrixAddress(buffer, j))))
+                 m.loadMatricesTransposed(
+                     matrixAddress(slotAddress(buffer), entryRows,
+                                   /*allColumns=*/true, entryBlock + j))))
           narrow[{buffer, 2 * j + i}] =
               m.bitcast(VectorType::get(2, element), word);
     }
@@ -183,9 +218,14 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain, int64_t row,
               pairs.push_back(narrow[{buffer, 2 * j + half}]);
               break;
             }
-            Value even = m.loadShared(f32, wideAddress(buffer, j, half, 0), 4);
-            Value odd = m.loadShared(f32, wideAddress(buffer, j, half, 1), 4);
-            pairs.push_back(makePair(b, even, odd));
+            SmallVector<Value, 2> elements;
+            for (int64_t odd = 0; odd < 2; ++odd)
+              elements.push_back(m.loadShared(
+                  f32,
+                  wideAddress(slotAddress(buffer), entryRows,
+                              /*allColumns=*/true, entryBlock + j, half, odd),
+                  4));
+            pairs.push_back(makePair(b, elements[0], elements[1]));
             break;
           }
           case tile::ElementKind::Row:
@@ -212,20 +252,27 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain, int64_t row,
     for (auto [y, attribute] : llvm::enumerate(drain.getYieldKinds())) {
       if (cast<tile::YieldKindAttr>(attribute).getValue() ==
           tile::YieldKind::Store) {
-        int64_t buffer = drain.getStoreBuffers()[store++];
-        if (elementOf(buffer).getIntOrFloatBitWidth() == 16) {
+        Type element = cast<tile::GlobalTensorType>(
+                           drain.getStores()[store].getType())
+                           .getElement();
+        Value box = add(staged, c(stagedOffset(drain, store++)));
+        if (element.getIntOrFloatBitWidth() == 16) {
           for (int64_t i = 0; i < blocksPerGroup; i += 2) {
             SmallVector<Value, 4> words;
             for (int64_t n = 2 * i; n < 2 * i + 4; ++n)
               words.push_back(m.bitcast(i32, results[n][y]));
-            m.storeMatricesTransposed(words, matrixAddress(buffer, j0 + i));
+            m.storeMatricesTransposed(
+                words, matrixAddress(box, piece.rows, /*allColumns=*/false,
+                                     j0 + i));
           }
           continue;
         }
         for (auto [n, pairs] : llvm::enumerate(results))
           for (int64_t odd = 0; odd < 2; ++odd)
             m.storeShared(pairElement(b, pairs[y], odd),
-                          wideAddress(buffer, j0 + n / 2, n % 2, odd), 4);
+                          wideAddress(box, piece.rows, /*allColumns=*/false,
+                                      j0 + n / 2, n % 2, odd),
+                          4);
         continue;
       }
       // Rows beyond the extent hold f(0), which need not be 0.
