@@ -34,7 +34,7 @@ constexpr int64_t loadWarp = 0, multiplyWarp = 1, loadDrainWarp = 2,
                   firstSumWarp = 8, numSumWarps = 2;
 /// Registers of a thread where the kernel has three warpgroups: at launch, and
 /// of each warpgroup's roles (their sum is at most three times the first).
-constexpr int64_t launchRegisters = 168, loadRegisters = 96,
+constexpr int64_t launchRegisters = 168, loadRegisters = 128,
                   drainRegisters = 240, sumRegisters = 128;
 /// Rows that a drain warp may read of tensor memory.
 constexpr int64_t warpRows = 32;
