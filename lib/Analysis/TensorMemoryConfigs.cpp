@@ -63,13 +63,13 @@ SmallVector<TileConfig> backfuse::feasibleTensorMemoryConfigs(
     mlp::GraphOp graph, const arch::Target &target, std::string &why) {
   Needs needs = collectNeeds(graph);
   SmallVector<TileConfig> configs;
-  auto consider = [&](int64_t tileN, int64_t ctas) {
+  auto consider = [&](int64_t tileN, int64_t ctaGroup) {
     TileConfig config;
-    config.tileM = target.tmemLanes * ctas;
+    config.tileM = target.tmemLanes;
     config.tileN = tileN;
-    config.ctas = ctas;
+    config.ctaGroup = ctaGroup;
     config.slotBytes =
-        (config.tileM + tileN) / ctas * config.tileK * needs.stepBytes;
+        (config.tileM + tileN / ctaGroup) * config.tileK * needs.stepBytes;
     int64_t columns = needs.accumulators * tileN;
     if (columns > target.tmemColumns) {
       if (why.empty())
@@ -109,8 +109,8 @@ SmallVector<TileConfig> backfuse::feasibleTensorMemoryConfigs(
     configs.push_back(config);
   };
   // Pairs of CTAs share columns of B: half its bytes for each SM.
-  for (int64_t ctas = 1; ctas <= target.maxProductCtas; ++ctas)
+  for (int64_t ctaGroup = 1; ctaGroup <= target.maxProductCtas; ++ctaGroup)
     for (int64_t tileN : {128, 256})
-      consider(tileN, ctas);
+      consider(tileN, ctaGroup);
   return configs;
 }
