@@ -29,24 +29,46 @@ SmallVector<int64_t, 3> TileConfig::tileOf(mlp::FusedOp fused) const {
   return {tileM * ctaGroup, tileN, stepK(fused, *this)};
 }
 
-/// Bytes of a step of the fused op's widest contraction: of 16 bits both boxes,
-/// or an f32 box and one or two of 16 bits.
-static int64_t stageBytes(mlp::FusedOp fused, const TileConfig &config) {
-  int64_t bytes = 0;
+static double elementBytes(Type type) {
+  return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8.0;
+}
+
+static bool isPrecision(mlp::ContractionAttr contraction,
+                        mlp::Precision precision) {
+  return contraction.getPrecision() &&
+         contraction.getPrecision().getValue() == precision;
+}
+
+/// Whether contraction `i` takes the second part of an operand, and an f32
+/// operand that is in the stage for the first part already.
+static bool sharesStage(mlp::FusedOp fused, unsigned i) {
+  return i > 0 && isPrecision(fused.getContraction(i), mlp::Precision::Bf16) &&
+         isPrecision(fused.getContraction(i - 1), mlp::Precision::Bf16x3);
+}
+
+/// Bytes of the operands that a step of contraction `i` loads for itself.
+static double loadedBytes(mlp::FusedOp fused, unsigned i,
+                          const TileConfig &config) {
   SmallVector<int64_t, 3> tile = config.tileOf(fused);
-  for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
-    Type a = getElementTypeOrSelf(fused.getA(i).getType());
-    Type b = getElementTypeOrSelf(fused.getB(i).getType());
-    mlp::PrecisionAttr precision = fused.getContraction(i).getPrecision();
-    // The parts of the other operand share a stage with an f32 one.
-    int64_t parts =
-        precision && precision.getValue() == mlp::Precision::Bf16x3 ? 2 : 1;
-    auto boxBytes = [&](Type type, int64_t extent) {
-      return extent * config.tileK * (type.isF32() ? 4 : 2 * parts);
-    };
-    bytes = std::max(bytes, boxBytes(a, tile[0]) + boxBytes(b, tile[1]));
+  double bytes = 0;
+  for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
+    double width = elementBytes(fused.getOperandOf(i, side).getType());
+    double extent = double(tile[side == mlp::Side::A ? 0 : 1]) / config.ctaGroup;
+    if (width == 2 || !sharesStage(fused, i))
+      bytes += extent * tile[2] * width;
   }
   return bytes;
+}
+
+/// Bytes of the largest stage of the fused op: a step of one contraction, or of
+/// those that share an f32 operand.
+static int64_t stageBytes(mlp::FusedOp fused, const TileConfig &config) {
+  double bytes = 0, most = 0;
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+    bytes = (sharesStage(fused, i) ? bytes : 0) + loadedBytes(fused, i, config);
+    most = std::max(most, bytes);
+  }
+  return int64_t(most);
 }
 
 SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
@@ -58,7 +80,8 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
   graph.walk([&](mlp::FusedOp fused) {
     transposed |= isComputedTransposed(fused);
   });
-  // Between these, 192 columns gained less than 1 % at any token count measured.
+  // Between these, 192 columns gained less than 1 % at any token count
+  // measured.
   for (int64_t tileN : {64, 128, 256}) {
     if (tileN == 64 && !transposed)
       continue; // the rows of a tile, which are tokens as a rule, are 128
@@ -122,10 +145,6 @@ static double countOperations(mlp::FusedOp fused) {
   return operations;
 }
 
-static double elementBytes(Type type) {
-  return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8.0;
-}
-
 /// Bytes of the operands and results that a drain moves per element.
 static double drainBytes(mlp::FusedOp fused) {
   double bytes = 0;
@@ -170,14 +189,29 @@ static Step stepOf(mlp::FusedOp fused, unsigned contraction,
                    const TileConfig &config, const arch::Rates &rates) {
   Step step;
   SmallVector<int64_t, 3> tile = config.tileOf(fused);
-  double depth = double(tile[2]) / 64, height = double(config.tileM) / 128;
+  double depth = double(tile[2]) / 64;
+  double height = double(tile[0]) / config.ctaGroup / 128;
+  // An f32 operand in two parts takes two products.
+  mlp::ContractionAttr attr = fused.getContraction(contraction);
+  double products = isPrecision(attr, mlp::Precision::Bf16x3) ? 2 : 1;
   step.tensorCycles = rates.mmaCycles(mmaKind(fused, contraction)) * depth *
-                      height * config.tileN;
-  double bytes = double(tile[2]) / config.ctaGroup *
-                 (tile[0] * elementBytes(fused.getA(contraction).getType()) +
-                  tile[1] * elementBytes(fused.getB(contraction).getType()));
+                      height * tile[1] * products;
+  // A warpgroup that converts an operand multiplies nothing meanwhile; the other
+  // one fills in what it can.
+  bool converts = elementBytes(fused.getA(contraction).getType()) !=
+                      elementBytes(fused.getB(contraction).getType()) &&
+                  !sharesStage(fused, contraction);
+  if (converts) {
+    // Of one product a step, power leaves a higher clock.
+    if (products == 1)
+      step.tensorCycles *= rates.convertMmaShare;
+    step.tensorCycles =
+        std::max(step.tensorCycles, rates.convertStepCycles * depth +
+                                        step.tensorCycles / 4);
+  }
+  double bytes = loadedBytes(fused, contraction, config);
   // One stage is being multiplied; the others are on their way.
-  double rate = rates.l2BytesPerCycle;
+  double rate = converts ? rates.convertL2BytesPerCycle : rates.l2BytesPerCycle;
   if (config.slots > 1)
     rate = std::min(rate, double((config.slots - 1) * config.slotBytes) /
                               rates.loadLatencyCycles);
@@ -209,12 +243,16 @@ int64_t backfuse::unitCost(mlp::FusedOp fused, const TileConfig &config,
   double extra =
       extraCycles(fused, config, rates,
                   isFixed ? steps : std::numeric_limits<double>::infinity());
-  return int64_t(extra / stepOf(fused, 0, config, rates).cycles() + 0.5);
+  // Kernels count steps of all contractions together.
+  double step = 0;
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i)
+    step += stepOf(fused, i, config, rates).cycles();
+  return int64_t(extra / step + 0.5);
 }
 
 int64_t backfuse::dealOrder(mlp::FusedOp fused) {
-  // In a chain: what others of the launch wait for, then what need not wait, then
-  // what waits, the parts of long products first.
+  // In a chain: what others of the launch wait for, then what need not wait,
+  // then what waits, the parts of long products first.
   bool isFixed = fused.getContraction(0).getK().isFixed();
   auto isInLaunch = [&](Operation *op) {
     return isa_and_present<mlp::FusedOp>(op) &&
@@ -261,7 +299,8 @@ static Space describeSpace(mlp::FusedOp fused, const TileConfig &config,
   for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
     int64_t k = valueOf(fused.getContraction(i).getK().getExtent());
     int64_t here = llvm::divideCeil(k, stepK(fused, config));
-    steps += here;
+    // Kernels count steps of all contractions together.
+    steps = std::max(steps, here);
     Step step = stepOf(fused, i, config, rates);
     (step.tensorCycles >= step.l2Cycles ? space.tensorCycles
                                         : space.l2Cycles) +=
@@ -415,26 +454,44 @@ static KernelCost predictLaunch(mlp::LaunchOp launch, const TileConfig &config,
     counts.emplace_back(workers, 0);
     deal(space.count, space.cost, loads, counts.back());
   }
-  double most = -1, sum = 0;
+  // In a chain, units of a link wait until the link before has stored.
+  SmallVector<double> ends(workers, 0.0), waits(workers, 0.0);
+  double stored = 0;
+  for (auto [i, space] : llvm::enumerate(spaces)) {
+    for (int64_t cta = 0; cta < workers; ++cta) {
+      if (counts[i][cta] == 0)
+        continue;
+      if (space.order >= 4 && ends[cta] < stored) {
+        waits[cta] += stored - ends[cta];
+        ends[cta] = stored;
+      }
+      ends[cta] += double(counts[i][cta]) * space.cycles();
+    }
+    if (space.order % 4 == 0)
+      stored = *llvm::max_element(ends) +
+               rates.chainMicroseconds * 1e-6 * rates.clockHz;
+  }
+  double most = -1, sum = 0, waited = 0;
   SmallVector<int64_t> busiest;
   for (int64_t cta = 0; cta < workers; ++cta) {
-    double cycles = 0, tail = 0;
+    double tail = 0;
     SmallVector<int64_t> own;
     for (auto [i, space] : llvm::enumerate(spaces)) {
       own.push_back(counts[i][cta]);
-      cycles += double(own.back()) * space.cycles();
       if (own.back())
         tail = space.tailCycles();
     }
-    cycles += tail;
+    double cycles = ends[cta] + tail;
     sum += cycles;
     if (cycles > most) {
       most = cycles;
       busiest = own;
+      waited = waits[cta];
     }
   }
   kernel.imbalance = sum > 0 ? most * workers / sum : 1;
   addBusiest(spaces, busiest, rates, kernel);
+  kernel.handOverMicroseconds += waited * 1e6 / rates.clockHz;
   kernel.memoryMicroseconds = (kernel.bytesRead + kernel.bytesWritten) /
                               rates.memoryBytesPerSecond * 1e6;
   bool anySplit = llvm::any_of(splits, [](int64_t split) { return split > 1; });

@@ -94,7 +94,8 @@ int64_t stepK(mlp::FusedOp fused, const TileConfig &config);
 int64_t unitCost(mlp::FusedOp fused, const TileConfig &config,
                  const arch::Rates &rates);
 
-/// The order in which spaces are dealt: long and variable contractions first.
+/// The order in which spaces are dealt: long and variable contractions first; in a
+/// chain those that others wait for before them, 4 a link.
 int64_t dealOrder(mlp::FusedOp fused);
 
 /// The configuration that backfuse-select-schedule left on the launches of

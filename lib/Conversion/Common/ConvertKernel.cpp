@@ -141,7 +141,6 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
     Value publishes =
         arith::AndIOp::create(b, eq(lane, c(0)), ult(first, c(cols)));
     ifThen(publishes, [&] {
-      m.fenceGpu();
       Value flag = arith::AddIOp::create(
           b, mul64(zext64(chunk), m.i64(llvm::divideCeil(cols, 64))),
           zext64(divu(first, c(64))));

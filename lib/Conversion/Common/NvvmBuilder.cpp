@@ -106,10 +106,11 @@ void NvvmBuilder::publishTag(Value pointer, Value tag) {
   inlinePtx({}, "st.release.gpu.global.b64 [$0], $1;", "l,l,~{memory}",
             {pointer, tag});
 }
-void NvvmBuilder::clearTag(Value pointer) {
+void NvvmBuilder::storeTag(Value pointer, Value tag) {
   inlinePtx({}, "st.relaxed.gpu.global.b64 [$0], $1;", "l,l,~{memory}",
-            {pointer, i64(0)});
+            {pointer, tag});
 }
+void NvvmBuilder::clearTag(Value pointer) { storeTag(pointer, i64(0)); }
 void NvvmBuilder::fenceGpu() {
   inlinePtx({}, "fence.acq_rel.gpu;", "~{memory}", {});
 }

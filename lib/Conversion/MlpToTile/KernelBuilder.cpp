@@ -309,11 +309,6 @@ void KernelBuilder::createContraction(Part &part, unsigned number) {
     contraction.split =
         attr.getPrecision() &&
         attr.getPrecision().getValue() == mlp::Precision::Bf16x3;
-    while (part.accumulators.size() <= attr.getAcc())
-      part.accumulators.push_back(tile::AccumulatorsOp::create(
-          b, tile::AccumulatorType::get(context, part.ownM, tile[1]),
-          numAccumulators));
-    contraction.accumulator = part.accumulators[attr.getAcc()];
     part.contractions.push_back(contraction);
   }
   if (number + 1 < fused.getNumContractions() &&
@@ -331,6 +326,12 @@ void KernelBuilder::createContraction(Part &part, unsigned number) {
   addBoxes(contraction.b, contraction.bK, part.ownN);
   contraction.ring = tile::RingOp::create(
       b, tile::RingType::get(context, buffers), pool);
+  unsigned accumulator = fused.getContraction(number).getAcc();
+  while (part.accumulators.size() <= accumulator)
+    part.accumulators.push_back(tile::AccumulatorsOp::create(
+        b, tile::AccumulatorType::get(context, part.ownM, tile[1]),
+        numAccumulators));
+  contraction.accumulator = part.accumulators[accumulator];
 }
 
 void KernelBuilder::createSumBuffers(Part &part) {

@@ -72,20 +72,16 @@ void HopperEmitter::finishStores(tile::DrainOp drain, const Unit &unit) {
     m.bulkWaitRead(0);
     for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i)
       m.mbarrierArrive(loadVariable(b, pending[i], b.getI32Type()), 4);
-    if (drain.getSignals())
-      emitSignal(drain, unit);
+    if (!drain.getSignals())
+      return;
+    m.bulkWait(0); // what is stored is complete, and visible
+    m.publishTag(signalOf(drain, unit), mapped(drain.getTag()));
   });
 }
 
-/// Once the stores of this thread are complete, bulk copies of other CTAs may
-/// read them.
-void HopperEmitter::emitSignal(tile::DrainOp drain, const Unit &unit) {
-  m.bulkWait(0);
-  m.fenceProxyAsync();
+Value HopperEmitter::signalOf(tile::DrainOp drain, const Unit &unit) {
   Value flag = add(shl(unit.tileIndex, 1), consumer);
-  m.publishTag(
-      m.offset(mapped(drain.getSignals()), mul64(zext64(flag), m.i64(8))),
-      mapped(drain.getTag()));
+  return m.offset(mapped(drain.getSignals()), mul64(zext64(flag), m.i64(8)));
 }
 
 std::pair<int64_t, int64_t> hopper::locateBuffer(tile::RingType ring,
@@ -388,7 +384,6 @@ void HopperEmitter::emitPartialSums(tile::DrainOp drain, Unit &unit,
       m.warpBarrier();
       Value inside = ult(firstCol, n);
       ifThen(arith::AndIOp::create(b, inside, eq(lane, c(0))), [&] {
-        m.fenceGpu();
         Value flag = arith::AddIOp::create(
             b, mul64(zext64(line), zext64(ceilDiv(n, entryCols))),
             zext64(divu(firstCol, c(entryCols))));

@@ -112,21 +112,27 @@ private:
                    bool firstEntry, llvm::function_ref<void()> store);
   /// Passes the last entry's slots on once they are stored, and signals that.
   void finishStores(tile::DrainOp drain, const Unit &unit);
-  void emitSignal(tile::DrainOp drain, const Unit &unit);
+  /// The flag of this warpgroup's part of the tile.
+  mlir::Value signalOf(tile::DrainOp drain, const Unit &unit);
 
   // HopperTransposedDrain.cpp
   mlir::LogicalResult emitTransposedDrain(tile::DrainOp drain, Unit &unit);
-  /// Rows of the tile whose operands stand in an entry from row `entryRow` on.
+  void emitTransposedLine(tile::DrainOp drain, Unit &unit, mlir::Value line);
+  /// `rows` rows of the tile from `row` on, of its 64 from `rowInLine` on; their
+  /// operands stand in an entry from row `entryRow` on.
   struct Piece {
-    int64_t row, rows, entryRow;
+    mlir::Value row;
+    int64_t rowInLine, rows, entryRow;
   };
   void emitTransposedStores(tile::DrainOp drain, const Piece &piece,
                             mlir::Value staged);
   void emitTransposedElements(tile::DrainOp drain, const Piece &piece,
                               llvm::ArrayRef<Slot> slots, mlir::Value staged,
                               llvm::SmallVectorImpl<mlir::Value> &sums);
-  void emitTransposedSums(tile::DrainOp drain, Unit &unit, int64_t lineInTile,
-                          llvm::ArrayRef<mlir::Value> sums, bool beforeBarrier);
+  void emitTransposedSums(tile::DrainOp drain, Unit &unit,
+                          mlir::Value lineInTile,
+                          llvm::ArrayRef<mlir::Value> sums);
+  void publishTile(tile::DrainOp drain, const Unit &unit, int64_t lines);
 
   const KernelLayout &layout;
   // Of the consumer role.

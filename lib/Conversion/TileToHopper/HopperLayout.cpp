@@ -98,7 +98,15 @@ FailureOr<KernelLayout> hopper::computeLayout(tile::KernelOp kernel) {
     return failure();
   int64_t numSums = 0;
   WalkResult result = kernel.walk([&](Operation *op) {
-    if (auto multiply = dyn_cast<tile::MultiplyOp>(op)) {
+    if (auto space = dyn_cast<tile::SpaceOp>(op)) {
+      ArrayRef<int64_t> tile = space.getTile();
+      if (tile[0] != tileRows && tile[1] != tileRows) {
+        space.emitError("expects tiles of ")
+            << tileRows << " rows on sm_90a, or of as many columns where B is "
+            << "f32, but got " << tile[0] << "x" << tile[1];
+        return WalkResult::interrupt();
+      }
+    } else if (auto multiply = dyn_cast<tile::MultiplyOp>(op)) {
       layout.hasRegisterProducts |= multiply.hasF32A() || multiply.hasF32B();
       if (failed(checkAccumulator(multiply)) || failed(checkSteps(multiply)))
         return WalkResult::interrupt();

@@ -228,7 +228,6 @@ void HopperEmitter::emitCombineSplits(tile::CombineSplitsOp combine,
       }
       m.namedBarrier(barrier, warpgroupThreads);
       ifThen(eq(consumerThread, c(0)), [&] {
-        m.fenceGpu();
         m.publishTag(flagPointer(unit.split), tag);
       });
     }

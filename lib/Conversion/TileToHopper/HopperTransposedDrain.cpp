@@ -17,18 +17,49 @@ using namespace mlir;
 using namespace backfuse;
 using namespace backfuse::hopper;
 
+/// A loop over 64 rows at a time: unrolled, the code of an epilogue is larger than
+/// an instruction cache, and a launch reads it from memory (measured: 8 us for a
+/// tile of 128 rows). Registers have no index, so the accumulators move down.
 LogicalResult HopperEmitter::emitTransposedDrain(tile::DrainOp drain,
                                                  Unit &unit) {
   auto type =
       cast<tile::AccumulatorType>(drain.getAccumulators()[0].getType());
+  int64_t lines = type.getRows() / sumRows;
+  if (lines == 1) {
+    emitTransposedLine(drain, unit, c(0));
+  } else {
+    forRange(c(lines), [&](Value line) {
+      emitTransposedLine(drain, unit, line);
+      int64_t used = sumRows / 2, count = accumulatorsPerThread(type);
+      for (Value accumulator : drain.getAccumulators()) {
+        Value variable = accumulators[accumulator];
+        for (int64_t i = used; i < count; ++i)
+          storeVariable(b, variable,
+                        loadVariable(b, variable, b.getF32Type(), i), i - used);
+      }
+    });
+  }
+  if (drain.getSignals() || !drain.getPartials().empty()) {
+    if (drain.getStores().empty())
+      m.namedBarrier(add(consumer, c(1)), warpgroupThreads);
+    ifThen(eq(consumerThread, c(0)),
+           [&] { publishTile(drain, unit, lines); });
+  }
+  return success();
+}
+
+/// 64 rows, whose accumulators are the first ones.
+void HopperEmitter::emitTransposedLine(tile::DrainOp drain, Unit &unit,
+                                       Value line) {
   int64_t entryRows = drain.getEntryRows();
   bool stores = !drain.getStores().empty();
   int64_t pieceRows = stores ? drain.getStagedRows() : entryRows;
   Value barrier = add(consumer, c(1));
-  // Of each sum the two columns' values over the rows of a line so far.
+  Value firstRow = mul(line, c(sumRows));
+  // Of each sum the two columns' values over the rows so far.
   SmallVector<Value> sums(2 * drain.getPartials().size());
   SmallVector<Slot> entry;
-  for (int64_t row = 0; row < type.getRows(); row += pieceRows) {
+  for (int64_t row = 0; row < sumRows; row += pieceRows) {
     if (drain.getRing() && row % entryRows == 0) {
       Value pool = poolOf(drain.getRing());
       entry.clear();
@@ -49,34 +80,47 @@ LogicalResult HopperEmitter::emitTransposedDrain(tile::DrainOp drain,
       ifThen(eq(consumerThread, c(0)), [&] { m.bulkWaitRead(1); });
       m.namedBarrier(barrier, warpgroupThreads);
     }
-    Piece piece{row, pieceRows, row % entryRows};
+    Piece piece{add(firstRow, c(row)), row, pieceRows, row % entryRows};
     emitTransposedElements(drain, piece, entry, staged, sums);
     if ((row + pieceRows) % entryRows == 0)
       for (const Slot &slot : entry)
         releaseByWarp(slot.empty);
-    bool endsLine = (row + pieceRows) % sumRows == 0;
-    bool publishes = endsLine && !sums.empty();
-    if (publishes)
-      emitTransposedSums(drain, unit, row / sumRows, sums,
-                         /*beforeBarrier=*/true);
-    if (stores)
-      m.fenceProxyAsyncShared();
-    if (stores || publishes)
-      m.namedBarrier(barrier, warpgroupThreads);
-    if (publishes) {
-      emitTransposedSums(drain, unit, row / sumRows, sums,
-                         /*beforeBarrier=*/false);
-      std::fill(sums.begin(), sums.end(), Value());
-    }
-    if (stores)
-      ifThen(eq(consumerThread, c(0)), [&] {
-        emitTransposedStores(drain, piece, staged);
-        m.bulkCommit();
-      });
+    if (!sums.empty() && row + pieceRows == sumRows)
+      emitTransposedSums(drain, unit, line, sums);
+    if (!stores)
+      continue;
+    m.fenceProxyAsyncShared();
+    m.namedBarrier(barrier, warpgroupThreads);
+    ifThen(eq(consumerThread, c(0)), [&] {
+      emitTransposedStores(drain, piece, staged);
+      m.bulkCommit();
+    });
   }
+}
+
+/// By one thread of the warpgroup, after all wrote the sums: sets the flags of
+/// its columns' sums in each of the tile's lines, and the tile's signal.
+void HopperEmitter::publishTile(tile::DrainOp drain, const Unit &unit,
+                                int64_t lines) {
   if (drain.getSignals())
-    ifThen(eq(consumerThread, c(0)), [&] { emitSignal(drain, unit); });
-  return success();
+    m.bulkWait(0); // what is stored is complete, and visible
+  m.fenceGpu();
+  Value tag = mapped(drain.getTag()), n = unit.space->n;
+  if (drain.getSignals())
+    m.storeTag(signalOf(drain, unit), tag);
+  Value firstCol =
+      add(mapped(drain.getCol()), mul(consumer, c(warpgroupRows)));
+  Value firstLine = divu(mapped(drain.getRow()), c(sumRows));
+  Value perLine = zext64(ceilDiv(n, tile::DrainOp::entryCols));
+  Value inLine = zext64(divu(firstCol, c(tile::DrainOp::entryCols)));
+  ifThen(ult(firstCol, n), [&] {
+    for (Value flags : drain.getFlags())
+      for (int64_t line = 0; line < lines; ++line) {
+        Value flag =
+            add64(mul64(zext64(add(firstLine, c(line))), perLine), inLine);
+        m.storeTag(m.offset(mapped(flags), mul64(flag, m.i64(8))), tag);
+      }
+  });
 }
 
 /// Offset of a store's boxes in a warpgroup's part of the staging.
@@ -95,7 +139,7 @@ static int64_t stagedOffset(tile::DrainOp drain, unsigned store) {
 void HopperEmitter::emitTransposedStores(tile::DrainOp drain,
                                          const Piece &piece, Value staged) {
   int64_t panelStride = piece.rows * panelBytes;
-  Value firstRow = add(mapped(drain.getRow()), c(piece.row));
+  Value firstRow = add(mapped(drain.getRow()), piece.row);
   Value firstCol =
       add(mapped(drain.getCol()), mul(consumer, c(warpgroupRows)));
   for (auto [i, store] : llvm::enumerate(drain.getStores())) {
@@ -118,11 +162,11 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain,
                                            ArrayRef<Slot> slots, Value staged,
                                            SmallVectorImpl<Value> &sums) {
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
-  int64_t entryRows = drain.getEntryRows(), row = piece.row;
+  int64_t entryRows = drain.getEntryRows();
   auto ring = drain.getRing() ? cast<tile::RingType>(drain.getRing().getType())
                               : tile::RingType();
   Value group = shr(lane, 2), quad = andi(lane, c(3));
-  Value firstRow = add(add(mapped(drain.getRow()), c(row)), shl(quad, 1));
+  Value firstRow = add(add(mapped(drain.getRow()), piece.row), shl(quad, 1));
   Value firstCol = add(add(mapped(drain.getCol()),
                            mul(consumer, c(warpgroupRows))),
                        add(shl(consumerWarp, 4), group));
@@ -203,7 +247,7 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain,
     for (int64_t j = j0; j < j0 + blocksPerGroup; ++j)
       for (int64_t half = 0; half < 2; ++half) {
         SmallVector<Value> &pairs = arguments.emplace_back();
-        int64_t first = (row / 8 + j) * 4 + 2 * half;
+        int64_t first = (piece.rowInLine / 8 + j) * 4 + 2 * half;
         for (Value accumulator : drain.getAccumulators()) {
           Value variable = accumulators[accumulator];
           pairs.push_back(makePair(b, loadVariable(b, variable, f32, first),
@@ -294,45 +338,27 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain,
 // Column sums
 //===----------------------------------------------------------------------===//
 
-/// Before the warpgroup's barrier the four lanes of a column add up and write
-/// its sum over the line's rows; after it one thread publishes the 64 columns.
+/// The four lanes of a column add up, and one writes its sum over a line's rows.
 void HopperEmitter::emitTransposedSums(tile::DrainOp drain, Unit &unit,
-                                       int64_t lineInTile,
-                                       ArrayRef<Value> sums,
-                                       bool beforeBarrier) {
+                                       Value lineInTile,
+                                       ArrayRef<Value> sums) {
   Value n = unit.space->n;
-  Value line =
-      add(divu(mapped(drain.getRow()), c(sumRows)), c(lineInTile));
+  Value line = add(divu(mapped(drain.getRow()), c(sumRows)), lineInTile);
   Value firstCol =
       add(mapped(drain.getCol()), mul(consumer, c(warpgroupRows)));
-  for (unsigned s = 0; s < drain.getPartials().size(); ++s) {
-    if (beforeBarrier) {
-      for (int64_t half = 0; half < 2; ++half) {
-        Value total = sums[2 * s + half];
-        for (int64_t mask : {1, 2})
-          total = arith::AddFOp::create(b, total, m.shuffleXor(total, mask));
-        Value col = add(add(firstCol, shl(consumerWarp, 4)),
-                        add(shr(lane, 2), c(8 * half)));
-        Value writes = arith::AndIOp::create(b, eq(andi(lane, c(3)), c(0)),
-                                             ult(col, n));
-        ifThen(writes, [&] {
-          Value index = add64(mul64(zext64(line), zext64(n)), zext64(col));
-          m.storeGlobalL2(total, m.offset(mapped(drain.getPartials()[s]),
-                                          mul64(index, m.i64(4))));
-        });
-      }
-      continue;
+  for (unsigned s = 0; s < drain.getPartials().size(); ++s)
+    for (int64_t half = 0; half < 2; ++half) {
+      Value total = sums[2 * s + half];
+      for (int64_t mask : {1, 2})
+        total = arith::AddFOp::create(b, total, m.shuffleXor(total, mask));
+      Value col = add(add(firstCol, shl(consumerWarp, 4)),
+                      add(shr(lane, 2), c(8 * half)));
+      Value writes = arith::AndIOp::create(b, eq(andi(lane, c(3)), c(0)),
+                                           ult(col, n));
+      ifThen(writes, [&] {
+        Value index = add64(mul64(zext64(line), zext64(n)), zext64(col));
+        m.storeGlobalL2(total, m.offset(mapped(drain.getPartials()[s]),
+                                        mul64(index, m.i64(4))));
+      });
     }
-    Value publishes = arith::AndIOp::create(b, ult(firstCol, n),
-                                            eq(consumerThread, c(0)));
-    ifThen(publishes, [&] {
-      m.fenceGpu();
-      Value flag = add64(
-          mul64(zext64(line), zext64(ceilDiv(n, tile::DrainOp::entryCols))),
-          zext64(divu(firstCol, c(tile::DrainOp::entryCols))));
-      m.publishTag(
-          m.offset(mapped(drain.getFlags()[s]), mul64(flag, m.i64(8))),
-          mapped(drain.getTag()));
-    });
-  }
 }

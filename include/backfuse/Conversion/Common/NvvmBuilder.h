@@ -52,6 +52,9 @@ public:
   void waitForTag(mlir::Value pointer, mlir::Value tag);
   /// Orders this thread's earlier writes (and those it has observed) before.
   void publishTag(mlir::Value pointer, mlir::Value tag);
+  /// The same for several flags: after one fenceGpu. (Each of the two makes the
+  /// thread wait for its writes, 1 to 2 us where many CTAs write.)
+  void storeTag(mlir::Value pointer, mlir::Value tag);
   void clearTag(mlir::Value pointer);
   void fenceGpu();
 
