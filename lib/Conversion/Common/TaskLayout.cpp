@@ -130,11 +130,14 @@ void backfuse::attachLayout(tile::KernelOp kernel, const TaskLayout &layout,
                             Operation *function) {
   Builder b(kernel.getContext());
   SmallVector<Attribute> maps, types;
-  for (const MapUse &use : layout.maps)
-    maps.push_back(b.getDenseI64ArrayAttr(
-        {use.argument, use.boxRows, use.panelCols, use.panels,
-         use.format != BoxFormat::Plain,
-         use.format == BoxFormat::Tf32Atoms32 ? 32 : 16}));
+  for (const MapUse &use : layout.maps) {
+    SmallVector<int64_t> map{use.argument, use.boxRows, use.panelCols,
+                             use.panels};
+    // Elements rounded to tf32: the bytes of the swizzle's atoms.
+    if (use.format != BoxFormat::Plain)
+      map.push_back(use.format == BoxFormat::Tf32Atoms32 ? 32 : 16);
+    maps.push_back(b.getDenseI64ArrayAttr(map));
+  }
   SmallVector<int64_t> arguments(layout.plainArguments.begin(),
                                  layout.plainArguments.end());
   for (BlockArgument argument : kernel.getBlock().getArguments())

@@ -272,10 +272,12 @@ VariantBuilder::createMap(Operation *kernel, ArrayRef<int64_t> use) {
     push(map->strides, Code::constant(type.getCols() * elementBytes));
     map->box = {uint32_t(panelCols), uint32_t(boxRows)};
   }
-  if (use[4])
+  map->swizzle = bundle::Swizzle::B128;
+  if (use.size() > 4) {
     map->type = bundle::MapType::TF32;
-  map->swizzle =
-      use[5] == 32 ? bundle::Swizzle::B128Atom32 : bundle::Swizzle::B128;
+    if (use[4] == 32)
+      map->swizzle = bundle::Swizzle::B128Atom32;
+  }
   map->l2_promotion = 3;
   return map;
 }
