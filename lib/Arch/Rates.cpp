@@ -19,11 +19,11 @@ static const arch::Rates h200 = {
     /*clockHz=*/1.87e9,
     // Fitted. The tensor core alone takes 4 (m64n256k16 in 128 cycles,
     // measured); power lowers the clock, and waits between steps are in here.
-    /*mmaCyclesPerColumn=*/5.3,
+    /*mmaCyclesPerColumn=*/5.15,
     // Half the rate of 16-bit operands, by the data sheet.
-    /*tf32MmaCyclesPerColumn=*/10.6,
+    /*tf32MmaCyclesPerColumn=*/10.3,
     // Fitted. TMA alone, no two SMs asking for the same lines: 35 measured.
-    /*l2BytesPerCycle=*/45,
+    /*l2BytesPerCycle=*/41.5,
     // 192 KB in flight reach 91 bytes a cycle in a lone SM (measured): at most
     // 2100, of which a part is the queue of a saturated port (inferred).
     /*loadLatencyCycles=*/1000,
@@ -39,7 +39,7 @@ static const arch::Rates h200 = {
     /*unitCycles=*/1220,
     // Fitted: written and read by way of L2, and waited for.
     /*splitTraffic=*/3,
-    /*splitMicroseconds=*/5.9,
+    /*splitMicroseconds=*/4.0,
     // Measured with clocks in the kernel: stores, fence, flag, first loads.
     /*chainMicroseconds=*/4.0,
     // A copy reaches 4.2, TMA loads alone 4.32 (measured).

@@ -470,7 +470,18 @@ RouteRewriter::rewriteFused(mlp::FusedOp fused,
       continue;
     for (Form form : need->second.forms) {
       Type element = elementOf(form, context);
-      Value high = arith::TruncFOp::create(b, loc, element, value);
+      Value clamped = value;
+      if (form == Form::Split) {
+        // What rounds to infinity would leave an infinite rest.
+        constexpr float largest = 0x1.fep127f;
+        Value limit =
+            arith::ConstantOp::create(b, loc, b.getF32FloatAttr(largest));
+        Value lower =
+            arith::ConstantOp::create(b, loc, b.getF32FloatAttr(-largest));
+        clamped = arith::MaximumFOp::create(b, loc, value, lower);
+        clamped = arith::MinimumFOp::create(b, loc, clamped, limit);
+      }
+      Value high = arith::TruncFOp::create(b, loc, element, clamped);
       SmallVector<Value, 2> parts{high};
       if (form == Form::Split) {
         Value back = arith::ExtFOp::create(b, loc, b.getF32Type(), high);

@@ -8,6 +8,8 @@
 - the first graph of README.md, as it is there
 - the two founding graphs full-size, and some of their digests (--long: all)
 - random epilogues of bench/random_epilogues.py: 3 (--long: 20)
+- elementary functions against f64 (elementary_functions.py): a few at some
+  values (--long: all, at all 16-bit and a million f32 values)
 - eight adversarial seeds on the cut founding graphs: the same bytes each time
 - the same bundles' code for Blackwell: the bytes that Hopper's gave on the cut
   graphs (--long: at more tokens, with every parameter, all eight seeds), and
@@ -41,7 +43,9 @@ BLACKWELL_TOKENS_LONG = [1, 7, 127, 129, 300, 513]
 # Seeds that run without --long.
 BLACKWELL_SEEDS = [1, 2]
 SEEDS = range(8)
-# The cases of the digests that run without --long.
+# The functions and the cases of the digests that run without --long.
+SHORT_FUNCTIONS = ["exp:f32", "log:ext", "gelu_tanh:bf16", "gelu_erf:f32", "gelu_tanh_grad:f32", "tanh_afn:f32",
+                   "div:f32"]
 SHORT_CASES = {"ssm_gate_backward": [1, 6, 14, 15], "mlp_gelu_backward": [2]}
 FULL_SIZE = {"ssm_gate_backward": ("B=1,S=131", "use_silu_gate=true", []),
              "mlp_gelu_backward": ("S=64", "", ["--matmul-precision=fp16"])}
@@ -79,10 +83,10 @@ class Tests:
             print("    " + output.strip().replace("\n", "\n    ")[-3000:], flush=True)
         return good
 
-    def execute(self, name, command, environment=None):
+    def execute(self, name, command, environment=None, limit=600):
         start = time.monotonic()
         try:
-            result = subprocess.run(command, text=True, capture_output=True, timeout=600,
+            result = subprocess.run(command, text=True, capture_output=True, timeout=limit,
                                     env={**os.environ, **(environment or {})})
             good, output = result.returncode == 0, result.stdout + result.stderr
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -225,6 +229,17 @@ class Tests:
         if bundle:
             self.emulate("README's first graph, T=131", bundle, ["--inputs=exact", "--dims", "T=131"])
 
+    def elementaryFunctions(self):
+        directory = os.path.join(self.directory, "functions")
+        script = os.path.join(ROOT, "test", "Integration", "elementary_functions.py")
+        names = [] if self.options.long else SHORT_FUNCTIONS
+        if self.execute("compile elementary functions", [
+                sys.executable, script, "compile", "--kernel-opt", self.options.kernel_opt, "--dir", directory, *names],
+                limit=3600):
+            self.execute("elementary functions against f64", [
+                sys.executable, script, "check", "--kernel-run", self.options.kernel_run, "--dir", directory,
+                "--device=emulator", *([] if self.options.long else ["--points=100000"])], limit=3600)
+
     def randomEpilogue(self, graph):
         source = os.path.join(self.directory, graph["file"])
         bundle = self.compile(source, graph["name"], targets=f"sm_90a,{BLACKWELL}" if self.options.long else "sm_90a")
@@ -243,6 +258,7 @@ class Tests:
         with open(os.path.join(self.directory, "manifest.json")) as file:
             manifest = json.load(file)
         jobs = [(self.founding, (name,)) for name in FULL_SIZE]
+        jobs.append((self.elementaryFunctions, ()))
         jobs += [(self.blackwellFullSize, (name,)) for name in BLACKWELL_FULL_SIZE]
         jobs += [(self.blackwellPairs, (name,)) for name in PAIR_SPLITS]
         for source in sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir"))):

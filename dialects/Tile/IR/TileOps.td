@@ -361,7 +361,9 @@ def Tile_MultiplyOp : Tile_Op<"multiply"> {
     }
     bool hasF32A() { return getABuffers()[0].getElement().isF32(); }
     bool hasF32B() { return getBBuffers()[0].getElement().isF32(); }
-    bool isTf32() { return hasF32A() && hasF32B(); }
+    bool isTf32() {
+      return getBuffers().size() == 2 && hasF32A() && hasF32B();
+    }
   }];
   let assemblyFormat = [{
     $ring `steps` $steps `into` $accumulator `a` $aMajor `b` $bMajor

@@ -99,12 +99,15 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
                       arith::AddFOp::create(b, loadVariable(b, sum, f32),
                                             pairElement(b, value, j)));
     SmallVector<Value> rest = loaded;
-    for (Value copy : convert.getCopies()) {
+    for (auto [part, copy] : llvm::enumerate(convert.getCopies())) {
+      bool split = part == 0 && convert.getCopies().size() == 2;
       Type element = cast<tile::GlobalTensorType>(copy.getType()).getElement();
       Value to = pointerAt(copy, row, 2);
       for (int64_t i = 0; i < count; ++i) {
         Value rounded =
-            arith::TruncFOp::create(b, VectorType::get(4, element), rest[i]);
+            arith::TruncFOp::create(b, VectorType::get(4, element),
+                                    split ? clampToFiniteBf16(b, rest[i])
+                                          : rest[i]);
         m.storeGlobal(rounded, m.offset(to, m.i64(i * cols * 2)), 8);
         // The second copy holds what the first leaves.
         Value back = arith::ExtFOp::create(b, four, rounded);

@@ -216,8 +216,8 @@ TaskEmitter::emitUnits(tile::ForEachUnitOp loop,
       m.mbarrierWait(dealBarrier(index), c(0));
       Value line = dealLine(index);
       auto word = [&](int64_t offset) {
-        return m.uniform(
-            m.loadShared(b.getI32Type(), add(line, c(offset)), 4));
+        Value value = m.loadShared(b.getI32Type(), add(line, c(offset)), 4);
+        return oneLane ? value : m.uniform(value);
       };
       Value all = word(0), own = word(4);
       auto rounds = scf::ForOp::create(b, sub(all, own), all, c(1));

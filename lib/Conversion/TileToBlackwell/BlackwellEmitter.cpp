@@ -182,7 +182,9 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
   };
   auto oneThread = [&](function_ref<LogicalResult()> emit) {
     LogicalResult emitted = success();
+    oneLane = true;
     ifThen(eq(lane, c(0)), [&] { emitted = emit(); });
+    oneLane = false;
     return emitted;
   };
   // With sum warps a thread starts with 168 registers: warpgroups without the

@@ -58,7 +58,9 @@ LogicalResult HopperEmitter::emitRoles() {
     // Inputs are there already.
     if (!shared)
       emitWaitForPrerequisites();
+    oneLane = true;
     ifThen(eq(lane, c(0)), [&] { emitLoads(loads); });
+    oneLane = false;
   });
   if (shared)
     ifThen(eq(warp, c(1)), [&] {

@@ -100,16 +100,18 @@ private:
 
   // HopperDrain.cpp
   mlir::LogicalResult emitDrain(tile::DrainOp drain, Unit &unit);
-  void emitDrainEntry(tile::DrainOp drain, Unit &unit, int64_t chunk,
-                      llvm::ArrayRef<Slot> slots, bool firstEntry);
-  void emitElements(tile::DrainOp drain, int64_t chunk,
+  void emitDrainChunk(tile::DrainOp drain, Unit &unit, mlir::Value chunk);
+  void emitDrainEntry(tile::DrainOp drain, Unit &unit, mlir::Value chunk,
+                      llvm::ArrayRef<Slot> slots);
+  void moveAccumulators(tile::DrainOp drain, int64_t used);
+  void emitElements(tile::DrainOp drain, mlir::Value chunk,
                     llvm::ArrayRef<Slot> slots,
                     llvm::SmallVectorImpl<mlir::Value> &sums);
-  void emitPartialSums(tile::DrainOp drain, Unit &unit, int64_t chunk,
+  void emitPartialSums(tile::DrainOp drain, Unit &unit, mlir::Value chunk,
                        llvm::ArrayRef<mlir::Value> sums, bool beforeBarrier);
   /// Passes the entry's slots on; before that one thread stores what is in them.
   void finishEntry(tile::DrainOp drain, llvm::ArrayRef<Slot> slots,
-                   bool firstEntry, llvm::function_ref<void()> store);
+                   mlir::Value notFirst, llvm::function_ref<void()> store);
   /// Passes the last entry's slots on once they are stored, and signals that.
   void finishStores(tile::DrainOp drain, const Unit &unit);
   /// The flag of this warpgroup's part of the tile.
@@ -139,7 +141,7 @@ private:
   mlir::Value consumer, consumerThread, consumerWarp; // 0/1, 0..127, 0..3
   llvm::DenseMap<mlir::Value, mlir::Value> accumulators; // variables
   llvm::SmallVector<mlir::Value> pending;                // variables
-  mlir::Value previousEmpty, stagingPlace;               // variables
+  mlir::Value previousEmpty, stagingPlace, scratchPlace; // variables
 };
 
 } // namespace backfuse::hopper

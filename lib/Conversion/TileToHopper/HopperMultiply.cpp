@@ -26,6 +26,7 @@ LogicalResult HopperEmitter::emitConsumer() {
           b, b.getF32Type(), accumulatorsPerThread(op.getResult().getType()));
     previousEmpty = createVariable(b, b.getI32Type());
     stagingPlace = createVariable(b, b.getI32Type());
+    scratchPlace = createVariable(b, b.getI32Type());
     int64_t slotsPerEntry = 1;
     kernel.walk([&](tile::DrainOp drain) {
       slotsPerEntry =
@@ -40,6 +41,7 @@ LogicalResult HopperEmitter::emitConsumer() {
   tile::ForEachUnitOp drain =
       unitsOf(findTask(kernel, tile::TaskKind::Drain));
   storeVariable(b, stagingPlace, c(0));
+  storeVariable(b, scratchPlace, c(0));
   auto body = [&](unsigned i, Unit &unit) -> LogicalResult {
     if (failed(emitMultiplyBlock(multiply.getBodies()[i].front(), unit)))
       return failure();

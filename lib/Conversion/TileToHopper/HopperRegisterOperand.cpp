@@ -125,7 +125,9 @@ void HopperEmitter::emitRegisterMultiply(tile::MultiplyOp multiply) {
         wide, wideK, add(slot.address, c(bufferOffset(ring, wideIndex))));
     SmallVector<Value> registers, rests;
     for (Value value : values) {
-      Value rounded = arith::TruncFOp::create(b, pairNarrow, value);
+      Value rounded = arith::TruncFOp::create(
+          b, pairNarrow,
+          multiply.getSplit() ? clampToFiniteBf16(b, value) : value);
       registers.push_back(m.bitcast(i32, rounded));
       if (!multiply.getSplit())
         continue;

@@ -17,9 +17,6 @@ using namespace mlir;
 using namespace backfuse;
 using namespace backfuse::hopper;
 
-/// A loop over 64 rows at a time: unrolled, the code of an epilogue is larger than
-/// an instruction cache, and a launch reads it from memory (measured: 8 us for a
-/// tile of 128 rows). Registers have no index, so the accumulators move down.
 LogicalResult HopperEmitter::emitTransposedDrain(tile::DrainOp drain,
                                                  Unit &unit) {
   auto type =
@@ -30,13 +27,7 @@ LogicalResult HopperEmitter::emitTransposedDrain(tile::DrainOp drain,
   } else {
     forRange(c(lines), [&](Value line) {
       emitTransposedLine(drain, unit, line);
-      int64_t used = sumRows / 2, count = accumulatorsPerThread(type);
-      for (Value accumulator : drain.getAccumulators()) {
-        Value variable = accumulators[accumulator];
-        for (int64_t i = used; i < count; ++i)
-          storeVariable(b, variable,
-                        loadVariable(b, variable, b.getF32Type(), i), i - used);
-      }
+      moveAccumulators(drain, sumRows / 2);
     });
   }
   if (drain.getSignals() || !drain.getPartials().empty()) {

@@ -258,6 +258,8 @@ protected:
   llvm::SmallVector<mlir::Value> spaceOrder;
 
   // Of the role being emitted.
+  /// Whether one lane of its warp runs it, which must not shuffle.
+  bool oneLane = false;
   llvm::MapVector<mlir::Value, PoolState> states;
   llvm::DenseMap<mlir::Value, Slot> slots;
 };
