@@ -172,8 +172,8 @@ void TaskEmitter::emitDealTable() {
       m.storeShared(rounds, add(at, c(4)), 4);
       Value place = sub(team, start);
       ifThen(ult(place, count), [&] {
-        for (auto [i, value] :
-             llvm::enumerate(ArrayRef<Value>{all, rounds, place, lane}))
+        Value header[] = {all, rounds, place, lane};
+        for (auto [i, value] : llvm::enumerate(header))
           m.storeShared(value, add(line, c(4 * i)), 4);
       });
     });
