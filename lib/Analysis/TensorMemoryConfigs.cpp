@@ -98,6 +98,8 @@ SmallVector<TileConfig> backfuse::feasibleTensorMemoryConfigs(
         break;
     }
     if (config.drainSlots < least || config.slots < 2) {
+      if (ctaGroup > 1)
+        return; // what keeps tiles of one CTA out has been said
       why =
           llvm::formatv("two entries of {0} bytes for the operands and results "
                         "of an epilogue do not fit into the shared memory "

@@ -11,9 +11,9 @@
 // CHECK-LABEL: mlp.graph @inputs(
 // CHECK-SAME: %[[X:.*]]: tensor<?x64xf32, #mlp.dims<T, _>> "x", %[[Y:.*]]: tensor<?x96xf32, #mlp.dims<T, _>> "y"
 // CHECK-NOT: mlp.convert
-// CHECK: acc0 += %[[X]][k, m] * %[[Y]][k, n] over k = T, precision = tf32, op_index
+// CHECK: acc0 += %[[X]][k, m] * %[[Y]][k, n] over k = T, precision = tf32
 // CHECK-SAME: : tensor<?x64xf32, #mlp.dims<T, _>>, tensor<?x96xf32, #mlp.dims<T, _>>
-// CHECK: sum
+// CHECK-NEXT: sum_k a0
 // FP16-LABEL: mlp.graph @inputs(
 // FP16-COUNT-2: mlp.convert
 // FP16: acc0 += {{.*}} : tensor<?x64xf16, #mlp.dims<T, _>>, tensor<?x96xf16, #mlp.dims<T, _>>
@@ -33,9 +33,9 @@ mlp.graph @inputs(%x: !x "x", %y: !y "y") {
 // CHECK: %[[H:.*]]:2 = mlp.launch -> tensor<?x64xf32, #mlp.dims<T, _>>, tensor<?x64xf16, #mlp.dims<T, _>>
 // CHECK: precision = tf32
 // CHECK: arith.truncf
-// CHECK: mlp.fused_yield store %{{.*}}, store %{{.*}} : f32, f16
+// CHECK: mlp.fused_yield store %{{.*}} : f32, store %{{.*}} : f16
 // CHECK-DAG: acc0 += %[[H]]#0[m, k] * %{{.*}}[k, n] over k = 64, precision = tf32
-// CHECK-DAG: acc0 += %[[H]]#1[m, k] * %{{.*}}[k, n] over k = 64, op_index
+// CHECK-DAG: acc0 += %[[H]]#1[m, k] * %{{.*}}[k, n] over k = 64 : tensor<?x64xf16
 // TF32-LABEL: mlp.graph @both(
 // TF32-NOT: mlp.convert
 // TF32-COUNT-3: precision = tf32
