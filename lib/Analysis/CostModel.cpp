@@ -100,7 +100,7 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
                    mlp::YieldKind::SumM;
           });
       if (isComputedTransposed(fused)) // sums need no scratch, results staging
-        staging = stagingBytes;
+        staging = std::max(staging, stagingBytes(fused));
       else
         sums = std::max(sums, here);
       // The accumulators of a tile share the registers of two warpgroups.
@@ -113,6 +113,11 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
       continue;
     }
     bool fits = config.slots >= 3;
+    if (!fits && why.empty())
+      why = "has stages of " + std::to_string(config.slotBytes) +
+            " bytes, of which fewer than 3 fit into the shared memory beside " +
+            std::to_string(staging) + " bytes where results are staged; "
+            "compute fewer results in one epilogue";
     graph.walk([&](mlp::FusedOp fused) {
       std::string reason;
       if (!layOutEntry(fused, config.slotBytes, config.slots, reason)) {

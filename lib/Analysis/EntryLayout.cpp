@@ -21,6 +21,27 @@ bool backfuse::isComputedTransposed(mlp::FusedOp fused) {
   return false;
 }
 
+/// Columns of a transposed tile's entries, which both warpgroups share.
+static constexpr int64_t transposedCols = 128;
+/// What a transposed tile's entries and its staging may have.
+static constexpr int64_t transposedRows[] = {64, 32, 16};
+
+/// Bytes of a row of a transposed tile's results.
+static int64_t stagedRowBytes(mlp::FusedOp fused) {
+  int64_t bytes = 0;
+  mlp::FusedYieldOp yield = fused.getYield();
+  for (auto [i, value] : llvm::enumerate(yield.getValues()))
+    if (yield.getKind(i) == mlp::YieldKind::Store)
+      bytes += transposedCols * elementBytes(value.getType());
+  return bytes;
+}
+
+int64_t backfuse::stagingBytes(mlp::FusedOp fused) {
+  constexpr int64_t serves = 32 * 1024;
+  int64_t fewest = *std::prev(std::end(transposedRows));
+  return std::max(serves, 2 * fewest * stagedRowBytes(fused));
+}
+
 std::optional<EntryLayout> backfuse::layOutEntry(mlp::FusedOp fused,
                                                  int64_t slotBytes,
                                                  int64_t numSlots,
@@ -37,19 +58,14 @@ std::optional<EntryLayout> backfuse::layOutEntry(mlp::FusedOp fused,
   // only: with results in them, no product of the next tile could be loaded
   // while this one is stored.
   bool transposed = isComputedTransposed(fused);
-  layout.entryCols = transposed ? 128 : tile::DrainOp::entryCols;
+  layout.entryCols = transposed ? transposedCols : tile::DrainOp::entryCols;
   // Else a result takes the place of an operand of its type: a thread reads all
   // operands of an element before it writes.
-  int64_t stagedBytes = 0; // of a row
   SmallVector<bool> taken(types.size(), false);
   mlp::FusedYieldOp yield = fused.getYield();
   for (auto [i, value] : llvm::enumerate(yield.getValues())) {
-    if (yield.getKind(i) != mlp::YieldKind::Store)
+    if (yield.getKind(i) != mlp::YieldKind::Store || transposed)
       continue;
-    if (transposed) {
-      stagedBytes += layout.entryCols * elementBytes(value.getType());
-      continue;
-    }
     unsigned buffer = 0;
     while (buffer < taken.size() &&
            (taken[buffer] || types[buffer] != value.getType()))
@@ -61,18 +77,13 @@ std::optional<EntryLayout> backfuse::layOutEntry(mlp::FusedOp fused,
     taken[buffer] = true;
     layout.storeBuffers.push_back(buffer);
   }
-  SmallVector<int64_t> allRows =
-      transposed ? SmallVector<int64_t>{64, 32, 16} : SmallVector<int64_t>{128, 64};
-  if (stagedBytes) {
-    layout.stagedRows = allRows.front();
-    while (2 * layout.stagedRows * stagedBytes > stagingBytes)
-      layout.stagedRows /= 2;
-    if (layout.stagedRows < allRows.back()) {
-      why = llvm::formatv("has results of {0} bytes for {1} columns of a row, "
-                          "which do not fit into the shared memory where they "
-                          "are staged; compute fewer results in one epilogue",
-                          stagedBytes, layout.entryCols);
-      return std::nullopt;
+  SmallVector<int64_t> allRows{128, 64};
+  if (transposed) {
+    allRows.assign(std::begin(transposedRows), std::end(transposedRows));
+    if (int64_t bytes = stagedRowBytes(fused)) {
+      layout.stagedRows = allRows.front();
+      while (2 * layout.stagedRows * bytes > stagingBytes(fused))
+        layout.stagedRows /= 2;
     }
   }
   if (types.empty()) {

@@ -21,15 +21,16 @@ struct EntryLayout {
   bool empty() const { return buffers.empty(); }
 };
 
-/// The layout of the fewest slots of `slotBytes` bytes out of `numSlots`. Where
-/// none fits, returns the reason as a sentence's end in `why`.
 /// Whether a target that takes f32 operands from registers computes the fused op
 /// transposed: with its B, which is f32 where A is not, in the place of A.
 bool isComputedTransposed(mlp::FusedOp fused);
 
-/// Shared memory in which drains of such fused ops stage results.
-constexpr int64_t stagingBytes = 32 * 1024;
+/// Shared memory in which the drain of such a fused op stages results: what serves
+/// well, or what its fewest rows take.
+int64_t stagingBytes(mlp::FusedOp fused);
 
+/// The layout of the fewest slots of `slotBytes` bytes out of `numSlots`. Where
+/// none fits, returns the reason as a sentence's end in `why`.
 std::optional<EntryLayout> layOutEntry(mlp::FusedOp fused, int64_t slotBytes,
                                        int64_t numSlots, std::string &why);
 

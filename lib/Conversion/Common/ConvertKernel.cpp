@@ -19,8 +19,8 @@ using namespace backfuse;
 
 static constexpr int64_t warps = convertThreads / 32;
 static constexpr int64_t stripCols = 128, laneCols = 4;
-/// Rows whose loads are in flight together.
-static constexpr int64_t rowsAtOnce = 8;
+/// Rows whose loads are in flight together, without and with sums.
+static constexpr int64_t rowsAtOnce = 8, summedRowsAtOnce = 16;
 
 LogicalResult TaskEmitter::emitConvertKernel() {
   emitIndices();
@@ -87,17 +87,22 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
         arith::AddIOp::create(b, mul64(zext64(row), m.i64(cols)), zext64(col));
     return m.offset(mapped(tensor), mul64(element, m.i64(bytes)));
   };
+  // Rows beyond the last are those of the last again; they count as 0 and are
+  // not stored.
   auto convertRows = [&](Value row, int64_t count) {
-    SmallVector<Value> loaded;
-    Value from = pointerAt(convert.getSource(), row, 4);
-    for (int64_t i = 0; i < count; ++i)
+    SmallVector<Value> loaded, present;
+    for (int64_t i = 0; i < count; ++i) {
+      Value at = minu(add(row, c(i)), sub(endRow, c(1)));
+      present.push_back(ult(add(row, c(i)), endRow));
       loaded.push_back(
-          m.loadGlobal(four, m.offset(from, m.i64(i * cols * 4)), 16));
-    for (auto [i, value] : llvm::enumerate(loaded))
-      for (auto [j, sum] : llvm::enumerate(sums))
-        storeVariable(b, sum,
-                      arith::AddFOp::create(b, loadVariable(b, sum, f32),
-                                            pairElement(b, value, j)));
+          m.loadGlobal(four, pointerAt(convert.getSource(), at, 4), 16));
+    }
+    for (auto [value, isPresent] : llvm::zip(loaded, present))
+      for (auto [j, sum] : llvm::enumerate(sums)) {
+        Value term = select(isPresent, pairElement(b, value, j), zero);
+        storeVariable(b, sum, arith::AddFOp::create(
+                                  b, loadVariable(b, sum, f32), term));
+      }
     SmallVector<Value> rest = loaded;
     for (auto [part, copy] : llvm::enumerate(convert.getCopies())) {
       bool split = part == 0 && convert.getCopies().size() == 2;
@@ -108,7 +113,9 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
             arith::TruncFOp::create(b, VectorType::get(4, element),
                                     split ? clampToFiniteBf16(b, rest[i])
                                           : rest[i]);
-        m.storeGlobal(rounded, m.offset(to, m.i64(i * cols * 2)), 8);
+        ifThen(present[i], [&] {
+          m.storeGlobal(rounded, m.offset(to, m.i64(i * cols * 2)), 8);
+        });
         // The second copy holds what the first leaves.
         Value back = arith::ExtFOp::create(b, four, rounded);
         rest[i] = arith::SubFOp::create(b, rest[i], back);
@@ -116,16 +123,11 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
     }
   };
   ifThen(inside, [&] {
-    Value whole = add(firstRow, mul(divu(sub(endRow, firstRow), c(rowsAtOnce)),
-                                    c(rowsAtOnce)));
-    auto block = [&](Value begin, Value end, int64_t count) {
-      auto rowsLoop = scf::ForOp::create(b, begin, end, c(count));
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(rowsLoop.getBody());
-      convertRows(rowsLoop.getInductionVar(), count);
-    };
-    block(firstRow, whole, rowsAtOnce);
-    block(whole, endRow, 1);
+    int64_t count = sums.empty() ? rowsAtOnce : summedRowsAtOnce;
+    auto rowsLoop = scf::ForOp::create(b, firstRow, endRow, c(count));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(rowsLoop.getBody());
+    convertRows(rowsLoop.getInductionVar(), count);
   });
   if (sums.empty())
     return;

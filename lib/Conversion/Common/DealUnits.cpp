@@ -172,7 +172,7 @@ void TaskEmitter::emitDealTable() {
       m.storeShared(rounds, add(at, c(4)), 4);
       Value place = sub(team, start);
       ifThen(ult(place, count), [&] {
-        Value header[] = {all, rounds, place, lane};
+        const Value header[] = {all, rounds, place, lane};
         for (auto [i, value] : llvm::enumerate(header))
           m.storeShared(value, add(line, c(4 * i)), 4);
       });

@@ -59,11 +59,28 @@ static tile::ExprAttr tensorBytes(RankedTensorType type) {
                              AffineMap::get(0, names.size(), bytes));
 }
 
+/// The units of work of a fused op, tiles times splits, which kernels count with
+/// 32 bits; `number` is its number in the graph.
+static tile::ExprAttr countUnits(mlp::FusedOp fused, ArrayRef<int64_t> tile,
+                                 unsigned number) {
+  MLIRContext *context = fused.getContext();
+  SmallVector<StringAttr> names;
+  AffineExpr units =
+      extentExpr(fused.getM().getExtent(), names, context).ceilDiv(tile[0]) *
+      extentExpr(fused.getN().getExtent(), names, context).ceilDiv(tile[1]) *
+      getAffineSymbolExpr(names.size(), context);
+  names.push_back(
+      StringAttr::get(context, "splits:" + std::to_string(number)));
+  return tile::ExprAttr::get(context, names,
+                             AffineMap::get(0, names.size(), units));
+}
+
 /// Leaves each product's place in the op list, operand type and operations on
-/// the kernel, and the tile's shape.
-static void describeProducts(ArrayRef<mlp::FusedOp> all, tile::KernelOp kernel) {
+/// the kernel, units of work and the tile's shape.
+static void describeProducts(ArrayRef<mlp::FusedOp> all, unsigned firstFused,
+                             tile::KernelOp kernel) {
   Builder b(kernel.getContext());
-  SmallVector<Attribute> products, types, operations;
+  SmallVector<Attribute> products, types, operations, units;
   for (mlp::FusedOp fused : all) {
     for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
       mlp::ContractionAttr contraction = fused.getContraction(i);
@@ -86,12 +103,16 @@ static void describeProducts(ArrayRef<mlp::FusedOp> all, tile::KernelOp kernel) 
       }
     }
     if (auto schedule = dyn_cast_if_present<tile::ScheduleAttr>(
-            fused.getSchedule().value_or(Attribute())))
+            fused.getSchedule().value_or(Attribute()))) {
       kernel->setAttr("tile.shape", b.getDenseI64ArrayAttr(schedule.getTile()));
+      units.push_back(countUnits(fused, schedule.getTile(), firstFused));
+    }
+    ++firstFused;
   }
   kernel->setAttr("tile.products", b.getArrayAttr(products));
   kernel->setAttr("tile.product_types", b.getArrayAttr(types));
   kernel->setAttr("tile.operations", b.getArrayAttr(operations));
+  kernel->setAttr("tile.units", b.getArrayAttr(units));
 }
 
 /// Why the graph's results cannot simply be zero when there are no tokens; empty
@@ -259,7 +280,7 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
           builder.buildConversion(converts, graph, nameOf("convert"));
       if (failed(kernel))
         return failure();
-      describeProducts({}, *kernel);
+      describeProducts({}, firstFused, *kernel);
       finish(*kernel);
       converts.clear();
     }
@@ -269,7 +290,7 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
         builder.build(launch, firstFused, graph, nameOf("launch"));
     if (failed(kernel))
       return failure();
-    describeProducts(launch.getFusedOps(), *kernel);
+    describeProducts(launch.getFusedOps(), firstFused, *kernel);
     finish(*kernel);
     firstFused += launch.getFusedOps().size();
   }

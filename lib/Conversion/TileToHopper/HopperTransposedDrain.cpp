@@ -73,9 +73,11 @@ void HopperEmitter::emitTransposedLine(tile::DrainOp drain, Unit &unit,
     }
     Piece piece{add(firstRow, c(row)), row, pieceRows, row % entryRows};
     emitTransposedElements(drain, piece, entry, staged, sums);
-    if ((row + pieceRows) % entryRows == 0)
+    if (!entry.empty() && (row + pieceRows) % entryRows == 0) {
+      m.warpBarrier(); // all lanes have read the entry
       for (const Slot &slot : entry)
         releaseByWarp(slot.empty);
+    }
     if (!sums.empty() && row + pieceRows == sumRows)
       emitTransposedSums(drain, unit, line, sums);
     if (!stores)
