@@ -25,9 +25,9 @@
 // so are the rows of A and of the drain and the columns of B.
 // PAIR: tile.kernel @ssm_gate_backward__use_silu_gate_true__m256n256_launch0
 // PAIR: %[[RANK:.*]] = tile.cluster_rank of 2
-// PAIR: tile.space {{.*}} tile [256, 256, 64]
 // PAIR: %[[ROW:.*]] = arith.muli %[[RANK]], %c128
 // PAIR: %[[COL:.*]] = arith.muli %[[RANK]], %c128
+// PAIR: tile.space {{.*}} tile [256, 256, 64]
 // PAIR: tile.ring {{.*}} : !tile.ring<<64x128xbf16>, <64x128xbf16>>
 // PAIR: tile.accumulators 2 : !tile.accumulator<128x256>
 // PAIR: tile.task load
