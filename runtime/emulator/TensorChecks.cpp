@@ -29,7 +29,9 @@ bool Executor::isTensorKnown(const Warp &warp, unsigned other, unsigned stream,
   if (other == warp.clusterIndex && stream != asyncStream)
     return (stream == loadStream ? warp.loadsWaited : warp.storesWaited) >=
            clock;
-  return clockIn(warp.tensorKnown, other, stream) >= clock;
+  return clockIn(launch.options.tensorFences ? warp.tensorKnown
+                                             : warp.known.tensor,
+                 other, stream) >= clock;
 }
 
 /// "warp 4 (drain)", of which CTA where there are several.

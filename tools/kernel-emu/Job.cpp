@@ -436,7 +436,7 @@ struct Texts {
   uint64_t seed = 0, numSeeds = 1, smem = 0;
   std::vector<std::string> arrays, arguments, inouts, partials, outputs,
       expected;
-  bool noChecks = false;
+  bool noChecks = false, noTensorFences = false;
 };
 } // namespace
 
@@ -568,6 +568,7 @@ static void fillJob(const Texts &texts, const CLI::App &app, Job &job) {
       arrayNamed(job, argument.map.array, "tensor map");
   }
   job.options.checks = !texts.noChecks;
+  job.options.tensorFences = !texts.noTensorFences;
   job.memoryLimit = memoryOf(texts.memory);
   fillRuns(texts, job);
 }
@@ -625,6 +626,9 @@ std::optional<int> backfuse::emu::parseJob(int argc, char **argv, Job &job) {
   app.add_option("--seeds", texts.numSeeds,
                  "So many runs of each, from --seed on")
       ->type_name("K");
+  app.add_flag("--no-tensor-fences", texts.noTensorFences,
+               "Barriers alone order uses of tensor memory, without "
+               "tcgen05.fence, as some compilers rely on");
   app.add_flag("--no-checks", texts.noChecks,
                "No checks of races and of uninitialised data: faster");
   app.add_option("--steps", job.options.stepLimit,
