@@ -53,7 +53,8 @@ static double loadedBytes(mlp::FusedOp fused, unsigned i,
   double bytes = 0;
   for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
     double width = elementBytes(fused.getOperandOf(i, side).getType());
-    double extent = double(tile[side == mlp::Side::A ? 0 : 1]) / config.ctaGroup;
+    double extent =
+        double(tile[side == mlp::Side::A ? 0 : 1]) / config.ctaGroup;
     if (width == 2 || !sharesStage(fused, i))
       bytes += extent * tile[2] * width;
   }
@@ -96,8 +97,8 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
     int64_t sums = 0, staging = 0;
     bool oneAccumulator = true;
     graph.walk([&](mlp::FusedOp fused) {
-      int64_t here = llvm::count_if(
-          fused.getYield().getKinds(), [](Attribute kind) {
+      int64_t here =
+          llvm::count_if(fused.getYield().getKinds(), [](Attribute kind) {
             return cast<mlp::YieldKindAttr>(kind).getValue() ==
                    mlp::YieldKind::SumM;
           });

@@ -3,8 +3,8 @@
 //
 // Precondition: graphs hold launches only.
 // Postcondition: every contraction has 16-bit operands, or one of f32 and a
-// precision that says how it is rounded on its way to the tensor core, or two of
-// f32 and precision tf32.
+// precision that says how it is rounded on its way to the tensor core, or two
+// of f32 and precision tf32.
 //===----------------------------------------------------------------------===//
 #include "backfuse/Transforms/Passes.h"
 #include "backfuse/Transforms/Transforms.h"
@@ -317,7 +317,7 @@ collectNeeds(mlp::GraphOp graph, const Routes &routes,
       }
     }
     return failed(collectSums(fused, routes, needs)) ? WalkResult::interrupt()
-                                             : WalkResult::advance();
+                                                     : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();

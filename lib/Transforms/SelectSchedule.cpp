@@ -205,10 +205,9 @@ readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
         return fail("'tile_m' expects an integer");
       tileM = *number;
     }
-    const TileConfig *config =
-        llvm::find_if(configs, [&](const TileConfig &c) {
-          return c.tileN == *tileN && c.tileM * c.ctaGroup == tileM;
-        });
+    const TileConfig *config = llvm::find_if(configs, [&](const TileConfig &c) {
+      return c.tileN == *tileN && c.tileM * c.ctaGroup == tileM;
+    });
     if (config == configs.end())
       return fail("no tile of " + Twine(tileM) + " rows and " + Twine(*tileN) +
                   " columns fits here");

@@ -2,8 +2,8 @@
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// bf16, f16 and tf32 in software: to nearest even, subnormals, infinities and NaN
-// included. A NaN becomes quiet and keeps its sign and its leading bits.
+// bf16, f16 and tf32 in software: to nearest even, subnormals, infinities and
+// NaN included. A NaN becomes quiet and keeps its sign and its leading bits.
 //===----------------------------------------------------------------------===//
 #ifndef BACKFUSE_REFERENCE_ROUNDING_H
 #define BACKFUSE_REFERENCE_ROUNDING_H

@@ -672,9 +672,9 @@ LogicalResult ConvertOp::verify() {
                      : cast<GlobalTensorType>(getCopies()[0].getType())
                            .getElement();
   bool fits = source.getElement().isF32() && getCopies().size() <= 2;
-  fits &= element ? element.isBF16() ||
-                        (element.isF16() && getCopies().size() == 1)
-                  : bool(getPartials());
+  fits &= element
+              ? element.isBF16() || (element.isF16() && getCopies().size() == 1)
+              : bool(getPartials());
   for (Value copy : getCopies()) {
     auto type = cast<GlobalTensorType>(copy.getType());
     fits &= type.getRows() == source.getRows() &&

@@ -103,8 +103,8 @@ void TaskEmitter::emitDealTable() {
   Value rest = sub(first.units, mul(whole, numTeams));
   Value isFirst = eq(lane, c(0)), isSecond = eq(lane, c(1));
   Value start = select(isSecond, rest, c(0));
-  Value count = select(isFirst, rest,
-                       select(isSecond, sub(numTeams, rest), c(0)));
+  Value count =
+      select(isFirst, rest, select(isSecond, sub(numTeams, rest), c(0)));
   Value load = mulF(toF32(add(whole, select(isFirst, c(1), c(0)))),
                     toF32(costOf(first)));
   for (size_t index = 1; index < spaceOrder.size(); ++index) {

@@ -23,9 +23,8 @@ static Value tensorPointer(ImplicitLocOpBuilder &b, Value address) {
       address);
 }
 static NVVM::CTAGroupKindAttr ctaGroup(MLIRContext *context, bool pairs) {
-  return NVVM::CTAGroupKindAttr::get(context, pairs
-                                                  ? NVVM::CTAGroupKind::CTA_2
-                                                  : NVVM::CTAGroupKind::CTA_1);
+  return NVVM::CTAGroupKindAttr::get(
+      context, pairs ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1);
 }
 
 Value NvvmBuilder::elect() {
@@ -64,12 +63,13 @@ void NvvmBuilder::mbarrierArriveInCluster(Value address) {
             "r,~{memory}", address);
 }
 void NvvmBuilder::mbarrierWaitInCluster(Value address, Value parity) {
-  inlinePtx({},
-            "{\n\t.reg .pred p;\n"
-            "AGAIN:\n\tmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 "
-            "p, [$0], $1;\n"
-            "\t@p bra DONE;\n\tbra AGAIN;\nDONE:\n\t}",
-            "r,r,~{memory}", {address, parity});
+  inlinePtx(
+      {},
+      "{\n\t.reg .pred p;\n"
+      "AGAIN:\n\tmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 "
+      "p, [$0], $1;\n"
+      "\t@p bra DONE;\n\tbra AGAIN;\nDONE:\n\t}",
+      "r,r,~{memory}", {address, parity});
 }
 void NvvmBuilder::tmaLoadPair(Value address, Value map, ValueRange coordinates,
                               Value barrier) {
@@ -89,13 +89,12 @@ void NvvmBuilder::tmaLoadPair(Value address, Value map, ValueRange coordinates,
 void NvvmBuilder::tensorMemoryAlloc(Value address, int64_t columns) {
   NVVM::Tcgen05AllocOp::create(b, sharedPointer(address, sharedAddressSpace),
                                i32(columns), ctaGroup(b.getContext(), pairs));
-  NVVM::Tcgen05RelinquishAllocPermitOp::create(
-      b, ctaGroup(b.getContext(), pairs));
+  NVVM::Tcgen05RelinquishAllocPermitOp::create(b,
+                                               ctaGroup(b.getContext(), pairs));
 }
 void NvvmBuilder::tensorMemoryDealloc(Value tensorAddress, int64_t columns) {
   NVVM::Tcgen05DeallocOp::create(b, tensorPointer(b, tensorAddress),
-                                 i32(columns),
-                                 ctaGroup(b.getContext(), pairs));
+                                 i32(columns), ctaGroup(b.getContext(), pairs));
 }
 
 void NvvmBuilder::tensorFenceBefore() {

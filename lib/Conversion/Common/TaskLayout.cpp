@@ -36,9 +36,10 @@ MapUse backfuse::mapUseOf(tile::CopyOp copy) {
   Value ring = copy.getSlot().getDefiningOp<tile::AcquireOp>().getRing();
   auto type = cast<tile::RingType>(ring.getType());
   tile::BufferAttr buffer = type.getBuffers()[copy.getBuffer()];
-  MapUse use = mapUseOf(cast<BlockArgument>(copy.getTensor()).getArgNumber(),
-                        cast<tile::GlobalTensorType>(copy.getTensor().getType()),
-                        buffer.getRows(), buffer.getCols());
+  MapUse use =
+      mapUseOf(cast<BlockArgument>(copy.getTensor()).getArgNumber(),
+               cast<tile::GlobalTensorType>(copy.getTensor().getType()),
+               buffer.getRows(), buffer.getCols());
   use.format = formatOf(ring, copy.getBuffer());
   return use;
 }

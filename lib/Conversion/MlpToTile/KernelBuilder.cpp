@@ -350,15 +350,14 @@ void KernelBuilder::createSumBuffers(Part &part) {
     if (yield.getKind(i) == mlp::YieldKind::SumM)
       addSum(part.drainSums, extentExpr(m).ceilDiv(tile[0]) * (tile[0] / 64),
              n.factor);
-  // The K steps of an operand are shared out among the tiles that read it. Those
-  // of a tf32 product are rounded as they are copied: the sum reads the operand
-  // itself.
+  // The K steps of an operand are shared out among the tiles that read it.
+  // Those of a tf32 product are rounded as they are copied: the sum reads the
+  // operand itself.
   for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
     bool isA = fused.getOperandSum(i).getOperand() == mlp::Side::A;
     if (isTf32(fused, fused.getOperandSum(i).getContraction())) {
       mlp::Extent k = fused.getContraction(0).getK().getExtent();
-      addSum(part.operandSums,
-             extentExpr(k).ceilDiv(tile::ConvertOp::sumRows),
+      addSum(part.operandSums, extentExpr(k).ceilDiv(tile::ConvertOp::sumRows),
              (isA ? m : n).factor);
       part.operandSums.back().rides = false;
       continue;
@@ -569,14 +568,13 @@ void KernelBuilder::createDrain(Part &part, Block &block) {
     flags.push_back(buffers.flags);
   }
   auto drain = tile::DrainOp::create(
-      b, TypeRange(), part.accumulators, row, block.getArgument(1),
-      part.m, part.entryRing, vectors, scalars, stores,
-      partials, flags, part.signals,
+      b, TypeRange(), part.accumulators, row, block.getArgument(1), part.m,
+      part.entryRing, vectors, scalars, stores, partials, flags, part.signals,
       partials.empty() && !part.signals ? Value() : tagArgument(),
       part.entry.entryRows, part.entry.entryCols, part.entry.stagedRows,
-      part.entry.slotsPerEntry,
-      b.getArrayAttr(elementKinds), part.entry.operandBuffers,
-      b.getArrayAttr(yieldKinds), part.entry.storeBuffers);
+      part.entry.slotsPerEntry, b.getArrayAttr(elementKinds),
+      part.entry.operandBuffers, b.getArrayAttr(yieldKinds),
+      part.entry.storeBuffers);
   Block &region = drain.getBody().emplaceBlock();
   IRMapping mapping;
   for (BlockArgument argument : fused.getBody().getArguments())

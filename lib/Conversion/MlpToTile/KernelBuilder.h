@@ -138,7 +138,7 @@ private:
   llvm::SmallVector<std::string> symbols;
   std::vector<Part> parts;
   mlir::Value pool, drainPool, tag;
-  mlir::Value rank; // of this CTA, where several share a tile
+  mlir::Value rank;            // of this CTA, where several share a tile
   int64_t numAccumulators = 1; // of each kind, in turn
   int64_t numCtas = 1;         // that share a tile
 };

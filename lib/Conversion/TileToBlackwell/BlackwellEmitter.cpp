@@ -40,8 +40,8 @@ void BlackwellEmitter::emitPrologue() {
                        std::max<int64_t>(consumers, 1));
       }
     }
-    // A commit fills a set of accumulators, each drain warp gives it back: those
-    // of a pair to the leader.
+    // A commit fills a set of accumulators, each drain warp gives it back:
+    // those of a pair to the leader.
     int64_t drainWarps = numDrainWarps * (layout.pairs ? 2 : 1);
     for (int64_t i = 0; i < layout.sets; ++i) {
       m.mbarrierInit(add(smem, c(layout.fullOffset + 8 * i)), 1);
@@ -70,8 +70,8 @@ void BlackwellEmitter::emitPrologue() {
 
 /// All roles have come to their end: products were waited for by the drain,
 /// whose loads were waited for, too. Every path through the kernel comes here.
-/// Of a pair, neither CTA gives tensor memory back or exits before the other has
-/// come here: its products may read this one's shared memory until then.
+/// Of a pair, neither CTA gives tensor memory back or exits before the other
+/// has come here: its products may read this one's shared memory until then.
 void BlackwellEmitter::emitEpilogue() {
   m.warpBarrier();
   m.tensorFenceBefore();

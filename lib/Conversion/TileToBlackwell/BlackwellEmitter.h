@@ -13,8 +13,8 @@
 // Each role walks the units on its own: while a tile is drained, products go on
 // into the other accumulators and copies ahead of both.
 //
-// Where two CTAs share a tile (tile.cluster_rank), each loads its rows of A, its
-// columns of B and what its own rows need in the drain. The leader, rank 0,
+// Where two CTAs share a tile (tile.cluster_rank), each loads its rows of A,
+// its columns of B and what its own rows need in the drain. The leader, rank 0,
 // issues the products of both: its barriers count the operands of both and
 // learn that both have drained a set of accumulators, and its commits arrive in
 // both CTAs.

@@ -47,9 +47,8 @@ static LogicalResult checkMultiply(tile::MultiplyOp multiply,
            << target.name;
   // K of an instruction is 32 bytes.
   int64_t instructionK = 256 / buffers[0].getElement().getIntOrFloatBitWidth();
-  for (auto [buffer, major] :
-       llvm::zip(buffers, std::array{multiply.getAMajor(),
-                                     multiply.getBMajor()})) {
+  for (auto [buffer, major] : llvm::zip(
+           buffers, std::array{multiply.getAMajor(), multiply.getBMajor()})) {
     int64_t steps =
         major == tile::Major::K ? buffer.getCols() : buffer.getRows();
     if (steps % instructionK)

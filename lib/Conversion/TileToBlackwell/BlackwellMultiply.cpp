@@ -27,8 +27,8 @@ void BlackwellEmitter::waitForPair(Value barrier, Value parity) {
 void BlackwellEmitter::waitFull(Value pool, const Slot &slot) {
   if (!layout.pairs || pool != layout.operandPool)
     return TaskEmitter::waitFull(pool, slot);
-  waitForPair(slot.full, loadVariable(b, states.find(pool)->second.phase,
-                                      b.getI32Type()));
+  waitForPair(slot.full,
+              loadVariable(b, states.find(pool)->second.phase, b.getI32Type()));
 }
 
 void BlackwellEmitter::waitEmpty(Value pool, const Slot &slot) {
@@ -68,8 +68,8 @@ static int64_t instructionK(Type element) {
   return instructionBytes * 8 / element.getIntOrFloatBitWidth();
 }
 
-/// What K advances by from one instruction to the next, in units of 16 bytes, for
-/// instruction `k` of a slot.
+/// What K advances by from one instruction to the next, in units of 16 bytes,
+/// for instruction `k` of a slot.
 static int64_t advanceOf(tile::BufferAttr buffer, bool kMajor, int64_t k) {
   if (!kMajor) // rows of a panel; panels hold all rows
     return k * instructionK(buffer.getElement()) * panelBytes / 16;
@@ -103,11 +103,11 @@ void BlackwellEmitter::emitMultiply(tile::MultiplyOp multiply, Value set) {
     auto atomBytes = [&](bool kMajor) {
       return multiply.isTf32() && !kMajor ? 32 : 16;
     };
-    Value a = m.mmaDescriptor(slot.address, !aK,
-                              bufferA.getRows() * panelBytes, atomBytes(aK));
-    Value bDescriptor = m.mmaDescriptor(
-        add(slot.address, c(bufferOffset(ring, 1))), !bK,
-        bufferB.getRows() * panelBytes, atomBytes(bK));
+    Value a = m.mmaDescriptor(slot.address, !aK, bufferA.getRows() * panelBytes,
+                              atomBytes(aK));
+    Value bDescriptor =
+        m.mmaDescriptor(add(slot.address, c(bufferOffset(ring, 1))), !bK,
+                        bufferB.getRows() * panelBytes, atomBytes(bK));
     Value yes = arith::ConstantIntOp::create(b, b.getI1Type(), 1);
     Value first = multiply.getAccumulate() ? yes : ne(step, c(0));
     // The other CTA's sum warps cannot wait for the leader's barrier.

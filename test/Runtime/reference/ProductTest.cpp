@@ -173,13 +173,11 @@ TEST(Product, DeclaredRoutes) {
     DType a, b;
     uint32_t terms;
     bool tf32;
-  } routes[] = {{DType::F32, DType::F32, 1, false},
-                {DType::F32, DType::F32, 1, true},
-                {DType::F16, DType::F16, 1, false},
-                {DType::BF16, DType::BF16, 1, false},
-                {DType::BF16, DType::F32, 1, false},
-                {DType::BF16, DType::BF16, 3, false},
-                {DType::BF16, DType::BF16, 4, false}};
+  } routes[] = {
+      {DType::F32, DType::F32, 1, false},  {DType::F32, DType::F32, 1, true},
+      {DType::F16, DType::F16, 1, false},  {DType::BF16, DType::BF16, 1, false},
+      {DType::BF16, DType::F32, 1, false}, {DType::BF16, DType::BF16, 3, false},
+      {DType::BF16, DType::BF16, 4, false}};
   for (const auto &route : routes) {
     bundle::ProductT product;
     product.route = "test";

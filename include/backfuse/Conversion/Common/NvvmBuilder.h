@@ -176,10 +176,10 @@ public:
   /// A and B are shared-memory descriptors (i64).
   void mma(const MmaShape &shape, mlir::Value d, mlir::Value aDescriptor,
            mlir::Value bDescriptor, mlir::Value accumulate);
-  /// The descriptor (i64) of an operand at shared-memory address `address` whose
-  /// rows lie in panels of 128 bytes under the 128-byte swizzle, of `atomBytes`
-  /// (16, or 32 for an MN-major tf32 operand); for MN-major operands `panelBytes`
-  /// lie between panels.
+  /// The descriptor (i64) of an operand at shared-memory address `address`
+  /// whose rows lie in panels of 128 bytes under the 128-byte swizzle, of
+  /// `atomBytes` (16, or 32 for an MN-major tf32 operand); for MN-major
+  /// operands `panelBytes` lie between panels.
   mlir::Value mmaDescriptor(mlir::Value address, bool transposed,
                             int64_t panelBytes, int64_t atomBytes);
   /// An arrival at `barrier` when this thread's earlier products are done; in

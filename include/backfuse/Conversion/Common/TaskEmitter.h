@@ -26,8 +26,8 @@ constexpr int64_t panelBytes = 128;
 constexpr int64_t convertThreads = 256;
 
 /// What a copy makes of the elements of a box: nothing under the 128-byte
-/// swizzle in atoms of 16 bytes, or f32 rounded to tf32, under that swizzle or in
-/// atoms of 32 bytes (which MN-major operands of tf32 products must have).
+/// swizzle in atoms of 16 bytes, or f32 rounded to tf32, under that swizzle or
+/// in atoms of 32 bytes (which MN-major operands of tf32 products must have).
 enum class BoxFormat { Plain, Tf32, Tf32Atoms32 };
 
 /// A tensor map parameter: a kernel argument seen through a box.
@@ -172,8 +172,8 @@ protected:
   bool isOfRole(tile::CopyOp copy, const LoadRole &role);
   void emitAwait(tile::AwaitOp await);
   void emitCopy(tile::CopyOp copy);
-  /// Announces the bytes that copies will bring into the slot, and copies a box;
-  /// by default the slot's own barrier counts them.
+  /// Announces the bytes that copies will bring into the slot, and copies a
+  /// box; by default the slot's own barrier counts them.
   virtual void emitExpectBytes(const Slot &slot);
   virtual void emitBoxCopy(mlir::Value address, mlir::Value map,
                            mlir::ValueRange coordinates, const Slot &slot);
