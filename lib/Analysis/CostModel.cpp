@@ -77,15 +77,17 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
                                                   int64_t smemBytes,
                                                   std::string &why) {
   SmallVector<TileConfig> configs;
-  bool transposed = false;
+  bool converts = false;
   graph.walk([&](mlp::FusedOp fused) {
-    transposed |= isComputedTransposed(fused);
+    converts |= elementBytes(fused.getA(0).getType()) !=
+                elementBytes(fused.getB(0).getType());
   });
   // Between these, 192 columns gained less than 1 % at any token count
   // measured.
   for (int64_t tileN : {64, 128, 256}) {
-    if (tileN == 64 && !transposed)
-      continue; // the rows of a tile, which are tokens as a rule, are 128
+    // Tiles of f32 and 16-bit operands may have few tokens, or two accumulators.
+    if (tileN == 64 && !converts)
+      continue;
     TileConfig config;
     config.tileN = tileN;
     graph.walk([&](mlp::FusedOp fused) {
@@ -104,8 +106,12 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
         staging = std::max(staging, stagingBytes(fused));
       else
         sums = std::max(sums, here);
-      // The accumulators of a tile share the registers of two warpgroups.
-      oneAccumulator &= fused.getNumAccumulators() * tileN <= 256;
+      // The accumulators of a tile share the registers of two warpgroups, with the
+      // fragments of an f32 A, whose epilogue needs more beside them than that of
+      // an f32 B (measured: 12 bytes spilled).
+      bool wideA = elementBytes(fused.getA(0).getType()) == 4;
+      int64_t registers = wideA ? 128 : 256;
+      oneAccumulator &= fused.getNumAccumulators() * tileN <= registers;
     });
     config.slots = (smemBytes - 2048 - sums * 4096 - staging) / config.slotBytes;
     if (!oneAccumulator) {

@@ -46,7 +46,6 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, const LoadRole &role) {
       if (role.pool && pool != role.pool)
         continue;
       Slot slot = currentSlot(pool);
-      waitEmpty(pool, slot);
       // Bytes that the copies bring; clipped boxes count in full.
       ArrayRef<tile::BufferAttr> buffers =
           cast<tile::RingType>(acquire.getRing().getType()).getBuffers();
@@ -54,7 +53,10 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, const LoadRole &role) {
         if (auto copy = dyn_cast<tile::CopyOp>(user))
           if (isOfRole(copy, role))
             slot.bytes += buffers[copy.getBuffer()].numBytes();
+      // The other lanes of a whole warp must not wait, too: they might miss a
+      // phase while the slot goes round.
       byOneThread([&] {
+        waitEmpty(pool, slot);
         if (slot.bytes)
           emitExpectBytes(slot);
       });

@@ -197,6 +197,10 @@ public:
   void tensorFenceBefore();
   void tensorFenceAfter();
 
+  /// The f32 of the smaller magnitude, that of `x` or `limit` > 0, and the sign of
+  /// `x`; NaN if `x` is (PTX ISA, min.NaN.xorsign.abs).
+  mlir::Value clampMagnitude(mlir::Value x, mlir::Value limit);
+
   //===--- approximations of the special function unit --------------------===//
   /// 2^x, relative error 2^-22; subnormal inputs and results flush to zero.
   mlir::Value ex2Approx(mlir::Value x);
