@@ -8,6 +8,7 @@
 #define BACKFUSE_RUNTIME_EMULATOR_DECODER_H
 
 #include "runtime/emulator/Kernel.h"
+#include "runtime/emulator/TensorMap.h"
 
 #include <algorithm>
 #include <cstring>
@@ -119,6 +120,7 @@ private:
   std::map<std::pair<uint64_t, unsigned>, uint32_t> constantOffsets;
   std::map<std::tuple<int, uint32_t, int64_t, unsigned>, uint32_t> entryVregs;
   std::map<uint32_t, uint64_t> sharedOffsets, localOffsets;
+  uint32_t carryVreg = ~0u; ///< the condition code, once used
   std::vector<Inst> pendingResizes; ///< emitted behind the current instruction
   std::vector<std::vector<Ref>> pendingResizeRefs;
 
@@ -551,6 +553,16 @@ private:
   bool decodeWgmma();
   bool decodeMatrix(const std::string &root);
   bool decodeMisc(const std::string &root);
+  bool decodeWarpMma();
+  bool decodeStoreAsync();
+  bool decodeTensorMap();
+  bool decodeBranchIndexed();
+  bool decodeCarry(const std::string &root);
+  bool decodePacked(const std::string &root);
+  bool decodeVideo(const std::string &root);
+  bool decodeConvertPacked();
+  bool decodeRare(const std::string &root, bool &isRare);
+  Inst &emitScalar(ScalarFn fn, uint32_t flags, const std::vector<Ref> &refs);
   bool takeCmp(Modifiers &mods, Compare &compare, bool isFloatType);
   void takeMemoryModifiers(Modifiers &mods, uint32_t &flags);
   bool takeSpace(Modifiers &mods, Space &space, uint32_t &flags);

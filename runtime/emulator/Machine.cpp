@@ -113,10 +113,13 @@ Error Machine::loadPtx(std::string_view text, std::unique_ptr<Module> &result) {
     }
   for (const ptx::Function &function : syntax.functions) {
     if (!function.isEntry)
-      continue; // only what is called matters, and calls are refused
+      continue; // only what is called matters
     module->impl->kernels.emplace_back();
+    ptx::Function inlined;
+    if (Error error = ptx::inlineCalls(syntax, function, inlined))
+      return error;
     if (Error error = decodeKernel(
-            syntax, function, [&](uint32_t i) { return addresses[i]; },
+            syntax, inlined, [&](uint32_t i) { return addresses[i]; },
             module->impl->kernels.back()))
       return error;
   }

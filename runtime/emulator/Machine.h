@@ -128,7 +128,8 @@ enum class CopyKind : uint8_t {
   BulkReduce,
   BulkShared,
   CpAsync,
-  CpArrive
+  CpArrive,
+  StoreAsync ///< `data`; `reduce` is Exch for st.async
 };
 
 /// A copy that was issued and is not complete.
@@ -322,7 +323,17 @@ private:
                         uint32_t offset, int64_t bytes);
   void mbarrierMayComplete(Cta &cta, uint32_t offset, uint64_t bits);
 
+  // RareOps.cpp
+  bool execRare(Warp &warp, const Inst &inst, uint32_t mask);
+  void warpMma(Warp &warp, const Inst &inst);
+  bool replaceInMap(Warp &warp, const Inst &inst, uint32_t mask);
+  bool copyMap(Warp &warp, const Inst &inst, uint32_t mask);
+  /// Lanes of a fragment part ways; false if all go on at `pc`.
+  bool branchIndexed(Warp &warp, Fragment &fragment, const Inst &inst,
+                     uint32_t active);
+
   // Async.cpp
+  bool issueStoreAsync(Warp &warp, const Inst &inst, uint32_t mask);
   bool issueCopy(Warp &warp, const Inst &inst, uint32_t mask);
   bool checkCopyIssue(Warp &warp, const Copy &copy);
   bool issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask);

@@ -277,7 +277,7 @@ bool Executor::execMisc(Warp &warp, const Inst &inst, uint32_t mask) {
     return true;
   }
   default:
-    return true;
+    return execRare(warp, inst, mask);
   }
 }
 

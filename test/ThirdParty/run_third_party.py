@@ -20,18 +20,20 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import common
+import nvcc.problems
 import triton.problems
 
 
 def all_problems():
     yield from triton.problems.problems()
+    yield from nvcc.problems.problems()
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kernel-emu", required=True)
     parser.add_argument("--only", default="")
-    parser.add_argument("--targets", default="sm_90")
+    parser.add_argument("--targets", default="sm_90,sm_90a")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("-v", action="store_true", dest="verbose")
     options = parser.parse_args()
