@@ -137,6 +137,7 @@ bool Executor::issueCopy(Warp &warp, const Inst &inst, uint32_t mask) {
           return false;
         if (refs[3].kind != Ref::None)
           copy->multicast = static_cast<uint16_t>(value(warp, refs[3], lane));
+        copy->isPair = inst.laneFlags & tensor::pair;
       } else {
         for (unsigned i = 0; i < inst.count; ++i)
           if (copy->coordinates[i] < 0) {
@@ -209,11 +210,21 @@ bool Executor::issueCopy(Warp &warp, const Inst &inst, uint32_t mask) {
                std::to_string(cluster.ctas.size()));
       return false;
     }
+    unsigned shift = clusterRankShift + (copy->isPair ? 1 : 0);
+    if (copy->isPair && cluster.ctas.size() % 2) {
+      fail(warp, inst, laneIndex,
+           ".cta_group::2 needs clusters of an even number of CTAs, but the "
+           "launch has clusters of " +
+               std::to_string(cluster.ctas.size()));
+      return false;
+    }
     if (copy->hasBarrier && !copy->multicast &&
-        copy->barrier >> clusterRankShift != copy->shared >> clusterRankShift) {
+        copy->barrier >> shift != copy->shared >> shift) {
       fail(warp, inst, laneIndex,
            "the mbarrier " + hex(copy->barrier) + " and the destination " +
-               hex(copy->shared) + " are in different CTAs");
+               hex(copy->shared) + " are in different " +
+               (copy->isPair ? "pairs of CTAs"
+                             : "CTAs, which needs .cta_group::2"));
       return false;
     }
     if (!copy->hasBarrier) {
@@ -255,8 +266,9 @@ bool Executor::checkCopyIssue(Warp &warp, const Copy &copy) {
     return true;
   for (uint32_t rest = destinations(copy); rest; rest &= rest - 1) {
     Cta &cta = *cluster.ctas[lowest(rest)];
-    if (!checkMbarrier(warp, *copy.inst, lane, cta, copy.barrier & offsetMask,
-                       true) ||
+    if (!checkMbarrier(warp, *copy.inst, lane,
+                       *cluster.ctas[copy.barrierRank(cta.rank)],
+                       copy.barrier & offsetMask, true) ||
         !checkAsyncWrite(warp, *copy.inst, lane, cta, copy.shared & offsetMask,
                          bytes))
       return false;
@@ -765,6 +777,15 @@ bool Executor::stepCopy(Copy &copy) {
     }
     break;
   }
+  case CopyKind::Cancel: {
+    uint64_t answer[2];
+    answerCancel(answer);
+    for (uint32_t rest = destinations(copy); rest; rest &= rest - 1)
+      std::memcpy(cluster.ctas[lowest(rest)]->smem.data() +
+                      (copy.shared & offsetMask),
+                  answer, 16);
+    break;
+  }
   case CopyKind::TensorStore:
   case CopyKind::TensorReduce:
     if (!copy.isRead) {
@@ -847,12 +868,10 @@ bool Executor::stepCopy(Copy &copy) {
                    static_cast<uint32_t>(copy.bytes));
   }
   // Loads credit the barrier, with multicast the one at the same offset in
-  // each destination.
+  // each destination (with .cta_group::2, in its pair).
   uint32_t offset = copy.barrier & offsetMask;
-  uint32_t mask = copy.multicast ? copy.multicast
-                                 : 1u << (copy.barrier >> clusterRankShift);
-  for (uint32_t rest = mask; rest; rest &= rest - 1) {
-    Cta &cta = *cluster.ctas[lowest(rest)];
+  for (uint32_t rest = destinations(copy); rest; rest &= rest - 1) {
+    Cta &cta = *cluster.ctas[copy.barrierRank(lowest(rest))];
     if (cta.liveWarps == 0)
       continue; // nobody is left to wait
     if (!mbarrierTransact(*copy.warp, *copy.inst, lane, cta, offset,
@@ -903,12 +922,14 @@ bool Executor::isNeeded(const Cluster &cluster, const Copy &copy) const {
         return true;
     return false;
   }
-  uint32_t address =
-      copy.kind == CopyKind::CpArrive ? copy.otherShared : copy.barrier;
+  bool arrives = copy.kind == CopyKind::CpArrive;
+  uint32_t address = arrives ? copy.otherShared : copy.barrier;
   uint32_t mask =
-      copy.multicast ? copy.multicast : 1u << (address >> clusterRankShift);
+      arrives ? 1u << (address >> clusterRankShift) : destinations(copy);
   for (uint32_t rest = mask; rest; rest &= rest - 1)
-    for (const auto &warp : cluster.ctas[lowest(rest)]->warps)
+    for (const auto &warp :
+         cluster.ctas[arrives ? lowest(rest) : copy.barrierRank(lowest(rest))]
+             ->warps)
       for (const Fragment &fragment : warp->fragments)
         if (fragment.wait == Wait::Mbarrier &&
             fragment.key == (address & offsetMask))
@@ -919,24 +940,38 @@ bool Executor::isNeeded(const Cluster &cluster, const Copy &copy) const {
 /// Nothing runs: completes what is next in this order. False if nothing is
 /// left to complete.
 bool Executor::completeSome(Cluster &cluster) {
-  if (cluster.copies.empty())
+  // Work of tensor memory is numbered behind the copies.
+  const size_t numCopies = cluster.copies.size(),
+               all = numCopies + cluster.tensorOps.size();
+  if (!all)
     return false;
   std::vector<size_t> candidates;
   if (launch.options.order == Order::InOrder) {
-    candidates.push_back(0);
+    candidates.push_back(cluster.tensorOps.empty() ? 0 : numCopies);
   } else {
-    for (size_t i = 0; i < cluster.copies.size(); ++i)
-      if (mayComplete(cluster, *cluster.copies[i]) &&
-          isNeeded(cluster, *cluster.copies[i]))
+    auto may = [&](size_t i) {
+      return i < numCopies ? mayComplete(cluster, *cluster.copies[i])
+                           : mayCompleteTensor(cluster, i - numCopies);
+    };
+    auto needed = [&](size_t i) {
+      return i < numCopies ? isNeeded(cluster, *cluster.copies[i])
+                           : isTensorNeeded(cluster, i - numCopies);
+    };
+    for (size_t i = 0; i < all; ++i)
+      if (may(i) && needed(i))
         candidates.push_back(i);
     if (candidates.empty())
-      for (size_t i = 0; i < cluster.copies.size(); ++i)
-        if (mayComplete(cluster, *cluster.copies[i]))
+      for (size_t i = 0; i < all; ++i)
+        if (may(i))
           candidates.push_back(i);
   }
   size_t chosen =
       candidates[candidates.size() > 1 ? nextRandom(cluster) % candidates.size()
                                        : 0];
+  if (chosen >= numCopies) {
+    completeTensor(cluster, chosen - numCopies);
+    return true;
+  }
   Copy &copy = *cluster.copies[chosen];
   bool isDone = stepCopy(copy);
   std::unique_ptr<Copy> done;
@@ -951,11 +986,16 @@ bool Executor::completeSome(Cluster &cluster) {
 void Executor::completeAfterSlice(Cluster &cluster) {
   switch (launch.options.order) {
   case Order::InOrder:
-    while (!cluster.copies.empty() &&
-           !launch.stop.load(std::memory_order_relaxed))
-      completeSome(cluster);
+    while (!launch.stop.load(std::memory_order_relaxed) &&
+           completeSome(cluster)) {
+    }
     break;
   case Order::Random:
+    for (size_t i = 0; i < cluster.tensorOps.size();)
+      if (nextRandom(cluster) % 4 || !mayCompleteTensor(cluster, i))
+        ++i;
+      else
+        completeTensor(cluster, i);
     for (size_t i = 0; i < cluster.copies.size();) {
       if (nextRandom(cluster) % 4 ||
           !mayComplete(cluster, *cluster.copies[i])) {

@@ -134,7 +134,8 @@ void Executor::execExit(Warp &warp, Fragment &fragment, uint32_t mask) {
   ++cluster.progress;
   fragment.mask &= ~mask;
   if (!(warp.lanes & ~warp.exited)) {
-    if (checks && !checkExit(warp, kernel.code[fragment.pc - 1]))
+    const Inst &last = kernel.code[fragment.pc - 1];
+    if ((checks && !checkExit(warp, last)) || !checkTensorExit(warp, last))
       return;
     warp.isDone = true;
     --warp.cta->liveWarps;
@@ -297,12 +298,15 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
       if (inst.op == Op::MbarrierArrive && !(inst.flags & inst::expectTx) &&
           !checkArrival(warp, inst, lane, mask))
         return false;
-      if (inst.op == Op::MbarrierArrive && !(inst.flags & inst::relaxed))
-        releaseTo(
-            warp,
+      if (inst.op == Op::MbarrierArrive) {
+        Clocks &arrived =
             cta->cluster->mbarriers[cta->rank << clusterRankShift | offset]
-                .arrived,
-            cta->cluster->ctas.size() > 1);
+                .arrived;
+        if (inst.flags & inst::relaxed)
+          arrived.joinTensor(warp.known.tensor); // tcgen05.fence orders that
+        else
+          releaseTo(warp, arrived, cta->cluster->ctas.size() > 1);
+      }
     }
     switch (inst.op) {
     case Op::MbarrierInval:
@@ -343,12 +347,15 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
           inst.flags & inst::parity ? operand & 1 : mbarrier::parity(operand);
       if (mbarrier::parity(bits) != waited) {
         complete |= 1u << lane;
-        if (checks && !(inst.flags & inst::relaxed))
-          acquireFrom(
-              warp,
+        if (checks) {
+          const Clocks &completed =
               cta->cluster->mbarriers[cta->rank << clusterRankShift | offset]
-                  .completed,
-              cta->cluster->ctas.size() > 1);
+                  .completed;
+          if (inst.flags & inst::relaxed)
+            warp.known.joinTensor(completed.tensor);
+          else
+            acquireFrom(warp, completed, cta->cluster->ctas.size() > 1);
+        }
       }
       sameBarrier &= rest == mask || waitOffset == offset;
       waitOffset = offset;

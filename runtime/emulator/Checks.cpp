@@ -158,6 +158,12 @@ std::string Executor::describeReader(const Cta &owner, uint32_t offset) {
       return "the copy of " + site(copy->inst->source) +
              " (cp.async.bulk.wait_group.read was not waited for)";
   }
+  for (const auto &op : owner.cluster->tensorOps)
+    if ((op->kind == TensorOp::Mma || op->kind == TensorOp::Copy) &&
+        involves(*op, owner))
+      return "the product of " + site(op->inst->source) +
+             " or a later one (the mbarrier of its tcgen05.commit was not "
+             "waited for)";
   for (const auto &warp : owner.warps)
     if (!warp->products.empty())
       return "the product of " + site(warp->products.front().inst->source) +
@@ -265,7 +271,8 @@ void Executor::endAsyncWrite(const Copy &copy, Cta &owner, uint32_t offset,
   uint64_t state = initMask;
   if (copy.hasBarrier) {
     constexpr uint32_t offsetMask = (1u << clusterRankShift) - 1;
-    uint32_t at = owner.rank << clusterRankShift | (copy.barrier & offsetMask);
+    uint32_t at = copy.barrierRank(owner.rank) << clusterRankShift |
+                  (copy.barrier & offsetMask);
     const MbarrierClocks &barrier = owner.cluster->mbarriers[at];
     if (barrier.index && barrier.index <= 0x1ff)
       state |= hasCopier | uint64_t(barrier.index) << warpShift |

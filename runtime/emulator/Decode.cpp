@@ -90,7 +90,19 @@ const char *opName(Op op) {
                                       "st.async",
                                       "nanosleep",
                                       "griddepcontrol wait",
-                                      "griddepcontrol launch"};
+                                      "griddepcontrol launch",
+                                      "tcgen05.alloc",
+                                      "tcgen05.dealloc",
+                                      "tcgen05.relinquish_alloc_permit",
+                                      "tcgen05.ld",
+                                      "tcgen05.st",
+                                      "tcgen05.wait",
+                                      "tcgen05.cp",
+                                      "tcgen05.mma",
+                                      "tcgen05.commit",
+                                      "tcgen05.fence",
+                                      "clusterlaunchcontrol.try_cancel",
+                                      "clusterlaunchcontrol.query_cancel"};
   return names[static_cast<unsigned>(op)];
 }
 
@@ -281,6 +293,10 @@ bool Decoder::decodeInstruction() {
     return decodeCopy();
   if (root == "wgmma")
     return decodeWgmma();
+  if (root == "tcgen05")
+    return decodeTensor();
+  if (root == "clusterlaunchcontrol")
+    return decodeClusterLaunch();
   auto found = byRoot.find(root);
   return found != byRoot.end() ? (this->*found->second)(root)
                                : decodeMisc(root);
@@ -306,10 +322,10 @@ Error Decoder::run() {
       continue;
     }
     unsigned bytes = std::max(2u, byteSize(reg.type));
+    // Registers of 128 bits are two of 64, the upper one behind the lower.
+    vregOf.push_back(newVreg(std::min(bytes, 8u)));
     if (bytes > 8)
-      return Error("kernel '" + function.name + "': 128-bit registers ('" +
-                   reg.name + "') are not supported by the emulator");
-    vregOf.push_back(newVreg(bytes));
+      newVreg(8);
   }
   if (!layOutVariables())
     return Error(message);

@@ -326,6 +326,8 @@ bool Decoder::decodeMove() {
     return true;
   }
   unsigned bytes = byteSize(type);
+  if (type == Type::B128)
+    return decodeWideMove();
   if (type == Type::None || bytes == 1 || bytes > 8)
     return unsupported();
   if (to.kind == Operand::Vector || from.kind == Operand::Vector) {
@@ -365,6 +367,38 @@ bool Decoder::decodeMove() {
       !destination(to, type, bytes, refs[0]))
     return false;
   emit(Op::Move, refs);
+  return true;
+}
+
+/// mov.b128 with one or two registers of 128 bits.
+bool Decoder::decodeWideMove() {
+  Ref to[2], from[2];
+  const Operand *operands[2] = {&operand(0), &operand(1)};
+  for (unsigned side = 0; side < 2; ++side) {
+    bool isDef = side == 0;
+    Ref(&halves)[2] = isDef ? to : from;
+    const Operand &part = *operands[side];
+    if (part.kind != Operand::Vector) {
+      if (!wideRegister(part, isDef, halves))
+        return false;
+      continue;
+    }
+    if (part.elements.size() != 2)
+      return fail("expects two elements of 64 bits");
+    for (unsigned i = 0; i < 2; ++i)
+      if (isDef ? !destination(part.elements[i], Type::B64, 8, halves[i])
+                : !source(part.elements[i], Type::B64, 8, halves[i]))
+        return false;
+  }
+  // The first move must not overwrite what the second one reads.
+  bool overlaps = to[0].vreg == from[1].vreg && from[1].kind == Ref::Reg;
+  if (overlaps && to[1].vreg == from[0].vreg)
+    return fail("exchanging the halves of a register is not supported by the "
+                "emulator");
+  for (unsigned i = 0; i < 2; ++i) {
+    unsigned half = overlaps ? 1 - i : i;
+    emit(Op::Move, {to[half], from[half]});
+  }
   return true;
 }
 

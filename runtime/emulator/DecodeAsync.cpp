@@ -132,6 +132,9 @@ bool Decoder::decodeBulk(Modifiers &mods, bool isReduce) {
   bool toBarrier = mods.take("mbarrier::complete_tx::bytes"),
        toGroup = mods.take("bulk_group");
   bool multicast = mods.take("multicast::cluster");
+  bool pair = mods.take("cta_group::2");
+  if ((pair || mods.take("cta_group::1")) && (!isTensor || !toBarrier))
+    return fail("expects .cta_group only on tensor loads");
   AtomicOp reduce = AtomicOp::Add;
   if (isReduce) {
     static const std::map<std::string, AtomicOp> names = {
@@ -168,6 +171,7 @@ bool Decoder::decodeBulk(Modifiers &mods, bool isReduce) {
   int64_t sharedOffset = 0, otherOffset = 0, barrierOffset = 0;
   uint32_t flags =
       (cluster ? inst::sharedCluster : 0) | (multicast ? inst::multicast : 0);
+  uint32_t laneFlags = pair ? tensor::pair : 0;
 
   if (isTensor) {
     refs.resize(4);
@@ -208,6 +212,7 @@ bool Decoder::decodeBulk(Modifiers &mods, bool isReduce) {
     Inst &inst = emit(op, refs);
     inst.count = static_cast<uint8_t>(rank);
     inst.flags = flags;
+    inst.laneFlags = laneFlags;
     inst.sub = static_cast<uint8_t>(reduce);
     inst.imm = sharedOffset;
     inst.target = static_cast<uint32_t>(barrierOffset);

@@ -74,6 +74,13 @@ bool Decoder::decodeMemory(const std::string &root) {
                                      : 1;
   Type type = mods.takeType();
   unsigned bytes = byteSize(type);
+  bool isWide = type == Type::B128 && count == 1;
+  if (isWide) {
+    // As two elements of 64 bits.
+    type = Type::B64;
+    bytes = 8;
+    count = 2;
+  }
   if (bytes == 0 || bytes > 8)
     return fail("type '." + std::string(typeName(type)) +
                 "' is not supported by the emulator");
@@ -92,8 +99,15 @@ bool Decoder::decodeMemory(const std::string &root) {
   const Operand &data = operand(isLoad ? 0 : 1);
   std::vector<Operand> elements =
       data.kind == Operand::Vector ? data.elements : std::vector<Operand>{data};
-  if (elements.size() != count)
+  if (isWide) {
+    Ref halves[2];
+    if (!wideRegister(data, isLoad, halves))
+      return false;
+    refs.insert(refs.end(), halves, halves + 2);
+    elements.clear();
+  } else if (elements.size() != count) {
     return fail("expects " + std::to_string(count) + " elements");
+  }
   for (const Operand &element : elements) {
     Ref ref;
     if (isLoad) {

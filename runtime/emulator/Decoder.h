@@ -25,7 +25,8 @@ using ptx::Operand;
 
 inline bool isFloat(Type type) {
   return type == Type::F16 || type == Type::BF16 || type == Type::F16x2 ||
-         type == Type::BF16x2 || type == Type::F32 || type == Type::F64;
+         type == Type::BF16x2 || type == Type::F32 || type == Type::F64 ||
+         type == Type::F32x2;
 }
 inline bool isSigned(Type type) {
   return type == Type::S8 || type == Type::S16 || type == Type::S32 ||
@@ -121,6 +122,7 @@ private:
   std::map<std::tuple<int, uint32_t, int64_t, unsigned>, uint32_t> entryVregs;
   std::map<uint32_t, uint64_t> sharedOffsets, localOffsets;
   uint32_t carryVreg = ~0u; ///< the condition code, once used
+  uint32_t ctaGroupLine = 0; ///< the first instruction that names one
   std::vector<Inst> pendingResizes; ///< emitted behind the current instruction
   std::vector<std::vector<Ref>> pendingResizeRefs;
 
@@ -324,6 +326,10 @@ private:
       if (regType == Type::Pred)
         return fail("expects a value, but got predicate '" +
                     function.regs[operand.index].name + "'");
+      if (regType == Type::B128)
+        return fail("128-bit registers ('" +
+                    function.regs[operand.index].name +
+                    "') are not supported by the emulator here");
       ref = vregRef(vregOf[operand.index]);
       if (ref.bytes == bytes)
         return true;
@@ -380,6 +386,9 @@ private:
     if (operand.kind != Operand::Reg ||
         function.regs[operand.index].type == Type::Pred)
       return fail("expects a register as destination");
+    if (function.regs[operand.index].type == Type::B128)
+      return fail("128-bit registers ('" + function.regs[operand.index].name +
+                  "') are not supported by the emulator here");
     ref = vregRef(vregOf[operand.index], true);
     if (ref.bytes == bytes)
       return true;
@@ -397,6 +406,16 @@ private:
     pendingResizes.push_back(resizeInst);
     pendingResizeRefs.push_back({ref, from});
     ref = narrow;
+    return true;
+  }
+
+  /// The two halves of a register of 128 bits.
+  bool wideRegister(const Operand &operand, bool isDef, Ref (&halves)[2]) {
+    if (operand.kind != Operand::Reg ||
+        function.regs[operand.index].type != Type::B128)
+      return fail("expects a register of 128 bits");
+    for (unsigned i = 0; i < 2; ++i)
+      halves[i] = vregRef(vregOf[operand.index] + i, isDef);
     return true;
   }
 
@@ -552,6 +571,12 @@ private:
   bool decodeBulk(Modifiers &mods, bool isReduce);
   bool decodeWgmma();
   bool decodeMatrix(const std::string &root);
+  bool decodeTensor();
+  bool decodeTensorMma(Modifiers &mods);
+  bool decodeTensorMove(Modifiers &mods, bool isLoad);
+  bool takeCtaGroup(Modifiers &mods);
+  bool decodeClusterLaunch();
+  bool decodeWideMove();
   bool decodeMisc(const std::string &root);
   bool decodeWarpMma();
   bool decodeStoreAsync();

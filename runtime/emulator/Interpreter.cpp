@@ -269,6 +269,12 @@ static bool needsConvergence(Op op) {
   case Op::MovMatrix:
   case Op::WarpMma:
   case Op::TensorMapCopy:
+  case Op::TensorAlloc:
+  case Op::TensorDealloc:
+  case Op::TensorRelinquish:
+  case Op::TensorMemoryLoad:
+  case Op::TensorMemoryStore:
+  case Op::TensorMemoryWait:
     return true;
   default:
     return false;
@@ -387,6 +393,11 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
           stop = true;
           break;
         }
+      }
+      if (warp.loadsInFlight && touchesLoaded(warp, inst)) {
+        fragment.pc = pc;
+        if (!waitForLoaded(warp, fragment, inst))
+          goto nextFragment;
       }
       switch (inst.op) {
       case Op::Nop:
@@ -735,6 +746,40 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
         case Op::StMatrix:
         case Op::LdMatrix:
           stop = !execMatrix(warp, inst, active);
+          break;
+        case Op::TensorAlloc:
+          if (!tensorAlloc(warp, fragment, inst)) {
+            stop = fragment.wait == Wait::None;
+            goto nextFragment;
+          }
+          break;
+        case Op::TensorDealloc:
+          stop = !tensorDealloc(warp, inst);
+          break;
+        case Op::TensorRelinquish:
+          stop = !tensorRelinquish(warp, inst);
+          break;
+        case Op::TensorMemoryLoad:
+        case Op::TensorMemoryStore:
+          stop = !issueTensorMove(warp, inst);
+          break;
+        case Op::TensorMemoryWait:
+          if (!tensorWait(warp, fragment, inst))
+            goto nextFragment;
+          break;
+        case Op::TensorFence:
+          tensorFence(warp, inst);
+          break;
+        case Op::TensorMma:
+        case Op::TensorMemoryCopy:
+        case Op::TensorCommit:
+          stop = !issueTensor(warp, inst, active);
+          break;
+        case Op::ClusterCancel:
+          stop = !issueCancel(warp, inst, active);
+          break;
+        case Op::ClusterQuery:
+          stop = !queryCancel(warp, inst, active);
           break;
         default:
           stop = !execMisc(warp, inst, active);

@@ -98,7 +98,19 @@ enum class Op : uint8_t {
   StoreAsync,
   NanoSleep,
   GridWait,
-  GridLaunch
+  GridLaunch,
+  TensorAlloc, ///< tcgen05, see DecodeTensor.cpp
+  TensorDealloc,
+  TensorRelinquish,
+  TensorMemoryLoad,
+  TensorMemoryStore,
+  TensorMemoryWait,
+  TensorMemoryCopy,
+  TensorMma,
+  TensorCommit,
+  TensorFence,
+  ClusterCancel, ///< clusterlaunchcontrol.try_cancel
+  ClusterQuery   ///< clusterlaunchcontrol.query_cancel; `sub`: see decoder
 };
 const char *opName(Op op);
 
@@ -185,6 +197,32 @@ enum : uint32_t {
 };
 } // namespace inst
 
+/// Of tcgen05 instructions.
+namespace tensor {
+/// `Inst::sub` of ld, st and cp: lanes times bits.
+enum Shape : uint8_t {
+  Ld32x32b,
+  Ld16x64b,
+  Ld16x128b,
+  Ld16x256b,
+  Ld16x32bx2,
+  Cp128x256b,
+  Cp128x128b,
+  Cp64x128b02_13,
+  Cp64x128b01_23,
+  Cp32x128b
+};
+/// `Inst::laneFlags`.
+enum : uint32_t {
+  packed = 1, ///< .pack::16b, .unpack::16b
+  aInTensorMemory = 2,
+  hasLaneMask = 4,
+  isAfter = 8, ///< fence::after_thread_sync
+  isStore = 16, ///< wait::st
+  pair = 32     ///< cta_group::2 of a tensor load
+};
+} // namespace tensor
+
 struct Inst {
   Op op = Op::Nop;
   Type type = Type::None;
@@ -245,6 +283,7 @@ struct Kernel {
   uint32_t requiredThreads[3] = {0, 0, 0};
   uint32_t requiredCluster[3] = {0, 0, 0};
   uint32_t maxRegisters = 0;
+  uint32_t ctaGroup = 0; ///< of the kernel's tcgen05 instructions; 0: none
   std::vector<unsigned> lines; ///< PTX line per instruction of the syntax tree
   std::vector<std::string> texts;   ///< its dotted name
   std::vector<std::string> sources; ///< "file:line" of `.loc`, or empty

@@ -129,6 +129,12 @@ using CompareFn = uint32_t (*)(const void *a, const void *b, uint32_t mask,
 using MmaFn = void (*)(float *const *d, const float *a, const float *b,
                        unsigned n, unsigned k, bool overwrite);
 
+/// Some rows of a tcgen05.mma: d[r][j] += sum over kk of a[r * k + kk] *
+/// b[kk * ldb + j]. `rows` is a multiple of 4, `n` of 8.
+using MmaRowsFn = void (*)(float *const *d, unsigned rows, const float *a,
+                           const float *b, unsigned ldb, unsigned n, unsigned k,
+                           bool overwrite);
+
 struct LaneTable {
   const char *isa;
   LaneFn ops[numLaneOps][numTypes];
@@ -137,6 +143,7 @@ struct LaneTable {
   LaneFn
       packHalf2[2]; ///< cvt to f16x2, bf16x2 of two f32: s[0] is the upper half
   MmaFn mma;
+  MmaRowsFn mmaRows;
 };
 
 /// The table for this machine. `forced` ("v1", "v3", "v4") picks another one,

@@ -14,6 +14,7 @@
 #include "runtime/emulator/Kernel.h"
 #include "runtime/emulator/Memory.h"
 #include "runtime/emulator/Shadow.h"
+#include "runtime/emulator/TensorMemory.h"
 
 #include <atomic>
 #include <deque>
@@ -38,7 +39,11 @@ enum class Wait : uint8_t {
   BulkGroup, ///< `key`: groups below this one must be done
   CpAsyncGroup,
   WarpgroupPeers, ///< other warps must issue the same products
-  Registers
+  Registers,
+  TensorLoads,   ///< tcgen05.wait::ld, or a register that a load will write
+  TensorStores,  ///< tcgen05.wait::st
+  TensorColumns, ///< tcgen05.alloc: `key` columns are not free
+  TensorPeer     ///< tcgen05.alloc: the other CTA of the pair must come
 };
 
 /// Lanes of a warp that are at one instruction.
@@ -94,6 +99,17 @@ struct Warp {
   std::deque<uint64_t>
       commits; ///< `issued` at each commit that is not waited for
   uint64_t slices = 0;
+  // Tensor memory
+  unsigned loadsInFlight = 0, storesInFlight = 0;
+  std::vector<uint64_t> loadedPlaces; ///< registers that loads will write
+  uint64_t tensorOrder = 0;
+  /// The current clocks of its loads, stores and asynchronous work; those that
+  /// it waited for. Clock 0 is "nothing".
+  uint32_t loadClock = 1, storeClock = 1, asyncClock = 0;
+  uint32_t loadsWaited = 0, storesWaited = 0;
+  std::vector<uint32_t> tensorKnown; ///< Clocks::tensor at the last fence
+  /// Per cell of tensor memory: clock and site of the last load.
+  std::vector<std::pair<uint32_t, uint32_t>> loadClocks;
   // Checks
   unsigned clusterIndex = 0;    ///< among the cluster's warps
   Clocks known;                 ///< known.warps[clusterIndex] is its own clock
@@ -129,7 +145,8 @@ enum class CopyKind : uint8_t {
   BulkShared,
   CpAsync,
   CpArrive,
-  StoreAsync ///< `data`; `reduce` is Exch for st.async
+  StoreAsync, ///< `data`; `reduce` is Exch for st.async
+  Cancel ///< clusterlaunchcontrol.try_cancel
 };
 
 /// A copy that was issued and is not complete.
@@ -149,7 +166,14 @@ struct Copy {
   uint64_t bytes = 0;
   uint32_t barrier = 0; ///< shared::cluster address
   bool hasBarrier = false;
+  bool isPair = false;    ///< .cta_group::2: see barrierRank
   uint16_t multicast = 0; ///< 0: none
+  /// The CTA whose mbarrier is credited for what the CTA `rank` receives: its
+  /// own, or the one in its pair that the barrier's parity says.
+  uint32_t barrierRank(uint32_t rank) const {
+    return isPair ? (rank & ~1u) | (barrier >> clusterRankShift & 1)
+                  : multicast ? rank : barrier >> clusterRankShift;
+  }
   AtomicOp reduce = AtomicOp::Add;
   Type type = Type::None;
   std::vector<uint8_t> data;   ///< read from shared memory
@@ -177,6 +201,7 @@ struct Cta {
   uint32_t globalClock = 1;
   std::map<uint32_t, uint32_t> knownCtas;
   int64_t freeRegisters = 0; ///< given back by setmaxnreg.dec
+  std::unique_ptr<TensorMemory> tensor;
 };
 
 struct Cluster {
@@ -185,6 +210,8 @@ struct Cluster {
   Extent3 index{0, 0, 0};
   std::vector<std::unique_ptr<Cta>> ctas;
   std::deque<std::unique_ptr<Copy>> copies;
+  std::deque<std::unique_ptr<TensorOp>> tensorOps;
+  bool cancelRefused = false; ///< clusterlaunchcontrol found nothing to cancel
   // barrier.cluster
   uint64_t barrierPhase = 0;
   uint32_t barrierArrived = 0;
@@ -228,6 +255,9 @@ struct Launch {
 
   void fail(const std::string &message);
 };
+
+/// Marks the response of clusterlaunchcontrol.try_cancel.
+constexpr uint32_t cancelMark = 0xc1c0c0de;
 
 /// The new value of a location, for atomics and reductions.
 uint64_t combine(AtomicOp op, Type type, uint64_t old, uint64_t with,
@@ -358,6 +388,65 @@ private:
   bool issueProduct(Warp &warp, const Inst &inst);
   bool wgmmaWait(Warp &warp, Fragment &fragment, const Inst &inst);
   bool executeProducts(Warp &warp, uint64_t until);
+
+  // TensorMemory.cpp. Those with a fragment return false after an error or
+  // when the warp must wait.
+  bool tensorAlloc(Warp &warp, Fragment &fragment, const Inst &inst);
+  bool tensorDealloc(Warp &warp, const Inst &inst);
+  bool tensorRelinquish(Warp &warp, const Inst &inst);
+  bool issueTensorMove(Warp &warp, const Inst &inst);
+  bool tensorWait(Warp &warp, Fragment &fragment, const Inst &inst);
+  void tensorFence(Warp &warp, const Inst &inst);
+  bool waitForLoaded(Warp &warp, Fragment &fragment, const Inst &inst);
+  bool touchesLoaded(const Warp &warp, const Inst &inst) const;
+  void updateLoaded(Warp &warp);
+  void executeTensorLoad(const TensorOp &op);
+  void executeTensorStore(const TensorOp &op);
+  TensorMemory *tensorMemory(Warp &warp, const Inst &inst);
+  bool pairOf(Warp &warp, const Inst &inst, Cta *(&ctas)[2]);
+  bool checkAllocated(Warp &warp, const Inst &inst, int lane, const Cta &cta,
+                      uint32_t column, uint32_t columns, const char *what);
+  std::vector<TensorRegion> regionsOfMove(Warp &warp, const Inst &inst,
+                                          uint32_t address) const;
+
+  // Tcgen05.cpp
+  bool issueTensor(Warp &warp, const Inst &inst, uint32_t mask);
+  bool issueMma(Warp &warp, const Inst &inst, unsigned lane);
+  bool issueTensorCopy(Warp &warp, const Inst &inst, unsigned lane);
+  bool issueCommit(Warp &warp, const Inst &inst, unsigned lane);
+  bool checkOperand(Warp &warp, const TensorOp &op, bool isA);
+  template <class F>
+  bool forEachTensorChunk(const TensorOp &op, bool isA, F f) const;
+  void executeMma(const TensorOp &op);
+  void executeTensorCopy(const TensorOp &op);
+  void executeCommit(const TensorOp &op);
+  std::vector<TensorRegion> regionsOfD(const TensorOp &op) const;
+  std::vector<TensorRegion> regionsOfA(const TensorOp &op) const;
+  bool mayCompleteTensor(const Cluster &cluster, size_t i) const;
+  bool isTensorNeeded(const Cluster &cluster, size_t i) const;
+  void completeTensor(Cluster &cluster, size_t i);
+  void endTensorReads(const TensorOp &op);
+  bool involves(const TensorOp &op, const Cta &cta) const;
+  bool issueCancel(Warp &warp, const Inst &inst, uint32_t mask);
+  bool queryCancel(Warp &warp, const Inst &inst, uint32_t mask);
+  void answerCancel(uint64_t (&answer)[2]);
+
+  // TensorChecks.cpp
+  enum class TensorAccess : uint8_t {
+    Load,
+    ProductRead,
+    Store,
+    Copy,
+    Product,
+    Free
+  };
+  bool checkTensor(Warp &warp, const Inst &inst, int lane,
+                   const TensorRegion &region, TensorAccess access,
+                   bool mustBeWritten, uint32_t form = 0);
+  bool isTensorKnown(const Warp &warp, unsigned other, unsigned stream,
+                     uint32_t clock) const;
+  std::string describeWarp(const Cluster &cluster, unsigned clusterIndex) const;
+  bool checkTensorExit(const Warp &warp, const Inst &inst);
 
   // Checks.cpp. All return false after an error.
   void startChecks(Warp &warp);

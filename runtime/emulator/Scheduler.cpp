@@ -77,6 +77,14 @@ std::unique_ptr<Cluster> Executor::makeCluster(uint32_t linear) {
       cta->shadow->words.assign(launch.smemEnd / 4 + 1, 0);
       cta->shadow->sites.assign(launch.smemEnd / 4 + 1, 0);
     }
+    if (kernel.ctaGroup) {
+      cta->tensor = std::make_unique<TensorMemory>();
+      cta->tensor->words.assign(
+          TensorMemory::numLanes * TensorMemory::numColumns, ~0u);
+      if (checks)
+        cta->tensor->cells.resize(TensorMemory::numColumns *
+                                  TensorMemory::cellsPerColumn);
+    }
     for (unsigned w = 0; w < numWarps; ++w) {
       auto warp = std::make_unique<Warp>();
       warp->cta = cta.get();
@@ -190,9 +198,9 @@ Executor::Status Executor::runCluster(Cluster &cluster) {
     for (const auto &cta : cluster.ctas)
       isDone &= cta->liveWarps == 0;
     if (isDone) {
-      while (!cluster.copies.empty() &&
-             !launch.stop.load(std::memory_order_relaxed))
-        completeSome(cluster);
+      while (!launch.stop.load(std::memory_order_relaxed) &&
+             completeSome(cluster)) {
+      }
       return Status::Done;
     }
     // Only spinning warps are left: each gets a turn, then work in flight
@@ -378,6 +386,21 @@ std::string Executor::describeWaits(Cluster &cluster) const {
         case Wait::WarpgroupPeers:
           text += "waits for the other warps of its warpgroup to issue the "
                   "same wgmma";
+          break;
+        case Wait::TensorLoads:
+          text += "waits for tcgen05.ld";
+          break;
+        case Wait::TensorStores:
+          text += "waits for tcgen05.st";
+          break;
+        case Wait::TensorColumns:
+          text += "waits for " + std::to_string(fragment.key) +
+                  " columns of tensor memory (allocated: " +
+                  cta->tensor->describe() + ")";
+          break;
+        case Wait::TensorPeer:
+          text += "waits for the other CTA of the pair to allocate tensor "
+                  "memory";
           break;
         case Wait::Registers:
           text += "waits for " + std::to_string(fragment.key) + " registers";

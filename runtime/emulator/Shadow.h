@@ -55,6 +55,9 @@ struct SharedShadow {
 struct Clocks {
   std::vector<uint32_t> warps; ///< and, behind them, phases of mbarriers
   std::map<uint32_t, uint32_t> ctas;
+  /// Tensor memory: of each warp its loads, its stores and its asynchronous
+  /// work (products, copies) that are known to be complete; or empty.
+  std::vector<uint32_t> tensor;
   /// Up to which clock stores of the cluster's warps lie before a proxy fence
   /// that is known: a fence covers all that its thread knows, whoever wrote it.
   std::vector<uint32_t> fenced;
@@ -67,9 +70,16 @@ struct Clocks {
       warps.resize(other.warps.size(), 0);
     for (size_t i = 0; i < other.warps.size(); ++i)
       warps[i] = std::max(warps[i], other.warps[i]);
+    joinTensor(other.tensor);
     joinFenced(other.fenced);
     if (withCtas)
       joinCtas(other.ctas);
+  }
+  void joinTensor(const std::vector<uint32_t> &other) {
+    if (tensor.size() < other.size())
+      tensor.resize(other.size(), 0);
+    for (size_t i = 0; i < other.size(); ++i)
+      tensor[i] = std::max(tensor[i], other[i]);
   }
   void joinFenced(const std::vector<uint32_t> &other) {
     if (fenced.size() < other.size())

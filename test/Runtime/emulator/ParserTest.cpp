@@ -32,7 +32,7 @@ TEST(Parser, RefusesWhatItDoesNotKnow) {
   expectError("wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r1, %r2}, "
               "%rd1, %rd2, %p1, 1, 1, 0, 0;",
               "accumulators");
-  expectError("tcgen05.wait::ld.sync.aligned;", "not supported");
+  expectError("tcgen05.wait::ld.sync.aligned;", "needs .target sm_100a");
   expectError("call printf, (%rd1);", "'printf'");
   expectError("setmaxnreg.inc.sync.aligned.u32 25;", "multiple of 8");
 }
