@@ -21,12 +21,6 @@ target_precompile_headers(BackfuseHeaders PRIVATE
 target_compile_options(BackfuseHeaders PRIVATE
   $<$<CXX_COMPILER_ID:Clang>:-Xclang$<SEMICOLON>-fno-pch-timestamp>)
 
-# Has a Range of its own beside mlir::Range, which SCF's headers declare.
-set_source_files_properties(
-  "${PROJECT_SOURCE_DIR}/lib/Transforms/SelectSchedule.cpp"
-  DIRECTORY "${PROJECT_SOURCE_DIR}/lib/Transforms"
-  PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-
 foreach(library MLIRMlp MLIRTile BackfuseAnalysis BackfuseTransforms
         BackfuseConversionCommon BackfuseMlpToTile BackfuseTileToHopper
         BackfuseTileToBlackwell BackfuseCubin BackfuseBundle BackfusePipelines

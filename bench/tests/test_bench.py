@@ -132,6 +132,71 @@ class CompareTest(Files):
         self.assertIn("case 1: missing key 'median_us'", done.stderr)
 
 
+class ModelTest(Files):
+    PLAN = """graph tiny
+target sm_90a
+prediction for sm_90a on one H200 (rates fitted to measured times)
+  case B=2 S=600 flag=1: 12.0 us with tiles of 128x128x64, splits 1/1
+    launch tiny_convert0: 4.0 us, bound by device memory
+    launch tiny_launch1: 8.0 us, bound by tensor core
+  case B=1 S=5 flag=0: 6.0 us with tiles of 128x128x64, splits 1/1
+    launch tiny_launch0: 6.0 us, bound by launch
+  mean of 2 case(s): 9.0 us
+"""
+
+    def compare(self, large, small, *arguments):
+        with open(self.path("plan"), "w", encoding="utf-8") as file:
+            file.write(self.PLAN)
+        measured = self.write("bench.json", {"cases": [
+            {"dims": {"B": 1, "S": 5}, "params": {"flag": False}, "tokens": 5,
+             "median_us": small},
+            {"dims": {"B": 2, "S": 600}, "params": {"flag": 1.0},
+             "tokens": 1200, "median_us": large}]})
+        return self.script("model.py", "--plan", self.path("plan"),
+                           "--measured", measured, *arguments)
+
+    def testPrintsRatiosAndTheWorst(self):
+        done = self.compare(10.0, 6.0)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("| B=2, S=600, flag=1 | 1200 | 10.0 | 12.0 | 1.20 | "
+                      "tensor core, device memory |", done.stdout)
+        self.assertIn("| mean of 2 |  | 8.0 | 9.0 | 1.12 |  |", done.stdout)
+        self.assertIn("worst above 1000 tokens: 1.20 (B=2, S=600, flag=1)",
+                      done.stdout)
+
+    def testOnlyLargeCasesFail(self):
+        self.assertEqual(self.compare(10.0, 3.0).returncode, 0)
+        done = self.compare(9.0, 6.0)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("predicted 12.0 us, measured 9.0, ratio 1.33", done.stderr)
+        self.assertEqual(self.compare(10.0, 6.0, "--within=0.1").returncode, 1)
+
+    def testOtherTargetsAndCasesAreNamed(self):
+        done = self.compare(10.0, 6.0, "--target=sm_100f")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("predicts nothing for sm_100f; its targets: sm_90a",
+                      done.stderr)
+        self.PLAN = self.PLAN.replace("S=5 ", "S=7 ")
+        done = self.compare(10.0, 6.0)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("case 0 (B=1, S=5, flag=0) is not in the plan",
+                      done.stderr)
+
+    def testPublishedTimes(self):
+        self.compare(10.0, 6.0)
+        published = self.write("1_tiny.json", {"cases": [
+            {"axes": {"b": 2, "s": 600}, "scalars": {"flag": True},
+             "b200_sol_us": 3.0, "b200_baseline_us": 24.0},
+            {"axes": {"b": 1, "s": 5}, "scalars": {"flag": False},
+             "b200_sol_us": 1.0, "b200_baseline_us": 12.0}]})
+        done = self.script("model.py", "--plan", self.path("plan"),
+                           "--published", published, "--record=6")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("| mean of 2 |  | 9.0 | 2.0 | 4.50 | 18.0 | 0.50 |  |",
+                      done.stdout)
+        self.assertIn("mean 9.0 us, record 6.0 us: 1.50 of it", done.stdout)
+
+
 class PrototypesTest(unittest.TestCase):
     def testReadsResultLines(self):
         line = ("T   1163 silu 1 g,2,7,3,0,1            med    17.25 min    "

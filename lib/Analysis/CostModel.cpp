@@ -4,9 +4,14 @@
 #include "backfuse/Analysis/CostModel.h"
 #include "backfuse/Analysis/EntryLayout.h"
 #include "dialects/Mlp/IR/MlpOps.h"
+#include "dialects/Tile/IR/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace backfuse;
@@ -16,7 +21,8 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
                                                   int64_t smemBytes,
                                                   std::string &why) {
   SmallVector<TileConfig> configs;
-  // Between these, 192 columns gained less than 1 % at any token count measured.
+  // Between these, 192 columns gained less than 1 % at any token count
+  // measured.
   for (int64_t tileN : {128, 256}) {
     TileConfig config;
     config.tileN = tileN;
@@ -25,8 +31,8 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
     int64_t sums = 0;
     bool oneAccumulator = true;
     graph.walk([&](mlp::FusedOp fused) {
-      int64_t here = llvm::count_if(
-          fused.getYield().getKinds(), [](Attribute kind) {
+      int64_t here =
+          llvm::count_if(fused.getYield().getKinds(), [](Attribute kind) {
             return cast<mlp::YieldKindAttr>(kind).getValue() ==
                    mlp::YieldKind::SumM;
           });
@@ -55,13 +61,8 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
 }
 
 //===----------------------------------------------------------------------===//
-// Costs
+// Units of work
 //===----------------------------------------------------------------------===//
-
-static double stepCycles(const TileConfig &config, const arch::Rates &rates) {
-  return std::max(rates.mmaCyclesPerColumn * config.tileN,
-                  config.slotBytes / rates.l2BytesPerCycle);
-}
 
 /// Instructions for a pair of elements, roughly: 16-bit arithmetic is packed,
 /// f32 is not, an elementary function takes about ten.
@@ -78,73 +79,409 @@ static double countOperations(mlp::FusedOp fused) {
   return operations;
 }
 
+static double elementBytes(Type type) {
+  return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8.0;
+}
+
+/// Bytes of the operands and results that a drain moves per element.
+static double drainBytes(mlp::FusedOp fused) {
+  double bytes = 0;
+  for (auto [i, operand] : llvm::enumerate(fused.getElementOperands()))
+    if (fused.getElementKind(i) == mlp::ElementKind::Element)
+      bytes += elementBytes(operand.getType());
+  mlp::FusedYieldOp yield = fused.getYield();
+  for (auto [i, value] : llvm::enumerate(yield.getValues()))
+    if (yield.getKind(i) == mlp::YieldKind::Store)
+      bytes += elementBytes(value.getType());
+  return bytes;
+}
+
+/// Cycles that draining one tile takes.
+static double drainCycles(mlp::FusedOp fused, const TileConfig &config,
+                          const arch::Rates &rates) {
+  double chunks = double(config.tileM) / 128 * config.tileN / 64;
+  return chunks * (rates.drainCycles +
+                   rates.drainCyclesPerOperation * countOperations(fused) +
+                   rates.drainCyclesPerByte * drainBytes(fused));
+}
+
+/// The kind of a contraction: an f32 operand beside one of 16 bits is converted
+/// on its way to the tensor core.
+static arch::MmaKind mmaKind(mlp::FusedOp fused, unsigned contraction) {
+  Type a = getElementTypeOrSelf(fused.getA(contraction).getType());
+  Type b = getElementTypeOrSelf(fused.getB(contraction).getType());
+  if (a.isF32() && b.isF32())
+    return arch::MmaKind::TF32;
+  return a.isF16() || b.isF16() ? arch::MmaKind::F16 : arch::MmaKind::BF16;
+}
+
+namespace {
+/// What a step of a contraction takes.
+struct Step {
+  double tensorCycles = 0, l2Cycles = 0;
+  double cycles() const { return std::max(tensorCycles, l2Cycles); }
+};
+} // namespace
+
+static Step stepOf(mlp::FusedOp fused, unsigned contraction,
+                   const TileConfig &config, const arch::Rates &rates) {
+  Step step;
+  double depth = double(config.tileK) / 64, height = double(config.tileM) / 128;
+  step.tensorCycles = rates.mmaCycles(mmaKind(fused, contraction)) * depth *
+                      height * config.tileN;
+  double bytes =
+      config.tileK *
+      (config.tileM * elementBytes(fused.getA(contraction).getType()) +
+       double(config.tileN) / config.ctaGroup *
+           elementBytes(fused.getB(contraction).getType()));
+  // One stage is being multiplied; the others are on their way.
+  double rate = rates.l2BytesPerCycle;
+  if (config.slots > 1)
+    rate = std::min(rate, double((config.slots - 1) * config.slotBytes) /
+                              rates.loadLatencyCycles);
+  step.l2Cycles = bytes / rate;
+  return step;
+}
+
+/// Cycles of a unit beside those of its steps. Where drains run beside the next
+/// unit's steps, only what exceeds `stepCycles` counts.
+static double extraCycles(mlp::FusedOp fused, const TileConfig &config,
+                          const arch::Rates &rates, double stepCycles) {
+  double drain = drainCycles(fused, config, rates);
+  if (config.accumulators > 1)
+    drain = std::max(0.0, drain - stepCycles);
+  return rates.unitCycles + drain;
+}
+
 int64_t backfuse::unitCost(mlp::FusedOp fused, const TileConfig &config,
                            const arch::Rates &rates) {
-  double chunks = double(config.tileN) / 64;
-  double cycles = chunks * (rates.drainCycles + rates.drainCyclesPerOperation *
-                                                    countOperations(fused));
-  return int64_t(rates.unitSteps + cycles / stepCycles(config, rates) + 0.5);
+  // A variable contraction is long: it hides any drain that can be hidden.
+  double steps = 0;
+  bool isFixed = true;
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+    mlp::ExtentAttr k = fused.getContraction(i).getK();
+    isFixed &= k.isFixed();
+    steps += double(llvm::divideCeil(k.getFactor(), config.tileK)) *
+             stepOf(fused, i, config, rates).cycles();
+  }
+  double extra =
+      extraCycles(fused, config, rates,
+                  isFixed ? steps : std::numeric_limits<double>::infinity());
+  return int64_t(extra / stepOf(fused, 0, config, rates).cycles() + 0.5);
 }
 
 int64_t backfuse::dealOrder(mlp::FusedOp fused) {
   return fused.getContraction(0).getK().isFixed() ? 1 : 0;
 }
 
-static int64_t evaluate(mlp::ExtentAttr extent, int64_t tokens) {
-  return extent.getFactor() * (extent.isFixed() ? 1 : tokens);
+namespace {
+/// A fused op as units of work, all alike.
+struct Space {
+  int64_t order = 0, count = 0;
+  /// By which the kernel deals units.
+  int64_t cost = 0;
+  bool overlaps = false;
+  double tensorCycles = 0, l2Cycles = 0, drainCycles = 0, handOverCycles = 0;
+
+  double mainCycles() const { return tensorCycles + l2Cycles; }
+  /// Of a unit among others.
+  double cycles() const {
+    return handOverCycles + (overlaps ? std::max(mainCycles(), drainCycles)
+                                      : mainCycles() + drainCycles);
+  }
+  /// Of the last unit, whose drain nothing hides.
+  double tailCycles() const {
+    return overlaps ? std::min(mainCycles(), drainCycles) : 0;
+  }
+};
+} // namespace
+
+static Space describeSpace(mlp::FusedOp fused, const TileConfig &config,
+                           const arch::Rates &rates, ExtentValue valueOf,
+                           int64_t wantedSplits, KernelCost &kernel) {
+  int64_t m = valueOf(fused.getM().getExtent());
+  int64_t n = valueOf(fused.getN().getExtent());
+  int64_t steps = 0;
+  Space space;
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+    int64_t k = valueOf(fused.getContraction(i).getK().getExtent());
+    int64_t here = llvm::divideCeil(k, config.tileK);
+    steps += here;
+    Step step = stepOf(fused, i, config, rates);
+    (step.tensorCycles >= step.l2Cycles ? space.tensorCycles
+                                        : space.l2Cycles) +=
+        double(here) * step.cycles();
+    double operations = 2.0 * m * n * k;
+    switch (mmaKind(fused, i)) {
+    case arch::MmaKind::F16:
+      kernel.f16Operations += operations;
+      break;
+    case arch::MmaKind::BF16:
+      kernel.bf16Operations += operations;
+      break;
+    case arch::MmaKind::TF32:
+      kernel.tf32Operations += operations;
+      break;
+    }
+  }
+  int64_t splits = std::max<int64_t>(1, std::min(wantedSplits, steps));
+  int64_t tiles = llvm::divideCeil(m, config.tileM * config.ctaGroup) *
+                  llvm::divideCeil(n, config.tileN);
+  space.order = dealOrder(fused);
+  space.count = tiles * splits;
+  space.cost = llvm::divideCeil(steps, splits) + unitCost(fused, config, rates);
+  space.overlaps = config.accumulators > 1;
+  space.tensorCycles /= splits;
+  space.l2Cycles /= splits;
+  space.drainCycles = drainCycles(fused, config, rates);
+  space.handOverCycles = rates.unitCycles;
+  if (splits > 1) {
+    double partial = 4.0 * config.tileM * config.tileN;
+    space.handOverCycles +=
+        rates.splitTraffic * partial / rates.l2BytesPerCycle;
+    double bytes = partial * config.ctaGroup * tiles * (splits - 1);
+    kernel.bytesRead += bytes;
+    kernel.bytesWritten += bytes;
+  }
+  return space;
 }
 
-double backfuse::predictMicroseconds(mlp::LaunchOp launch,
-                                     const TileConfig &config,
-                                     const arch::Rates &rates, int64_t tokens,
-                                     ArrayRef<int64_t> splits) {
-  struct Units {
-    int64_t order, count;
-    double cost;
-  };
-  SmallVector<Units> spaces;
-  double bytes = 0;
-  bool anySplit = false;
-  for (auto [fused, split] : llvm::zip(launch.getFusedOps(), splits)) {
-    int64_t m = evaluate(fused.getM(), tokens), n = evaluate(fused.getN(), tokens);
-    int64_t kTiles = 0;
-    for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
-      int64_t k = evaluate(fused.getContraction(i).getK(), tokens);
-      kTiles += llvm::divideCeil(k, config.tileK);
-      bytes += 2.0 * k * (m + n);
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Deals units of `cost` to the least loaded CTAs, one by one, as kernels do.
+/// What every CTA takes for sure is given at once.
+static void deal(int64_t count, int64_t cost, MutableArrayRef<int64_t> loads,
+                 MutableArrayRef<int64_t> counts) {
+  SmallVector<int64_t> sorted(loads);
+  llvm::sort(sorted);
+  // The level that all loads below it would reach if units could be divided.
+  double level = 0, below = 0;
+  for (auto [i, load] : llvm::enumerate(sorted)) {
+    below += load;
+    level = (double(count) * cost + below) / (i + 1);
+    if (i + 1 == sorted.size() || level <= sorted[i + 1])
+      break;
+  }
+  for (auto [load, own] : llvm::zip(loads, counts)) {
+    int64_t whole = std::max<int64_t>(0, int64_t((level - load) / cost));
+    whole = std::min(whole, count);
+    own += whole;
+    load += whole * cost;
+    count -= whole;
+  }
+  for (; count > 0; --count) {
+    size_t least = llvm::min_element(loads) - loads.begin();
+    loads[least] += cost;
+    ++counts[least];
+  }
+}
+
+/// Takes the largest of what a kernel waits for.
+static void decideBound(KernelCost &kernel) {
+  std::pair<double, Bound> parts[] = {
+      {kernel.tensorMicroseconds, Bound::Tensor},
+      {kernel.l2Microseconds, Bound::L2},
+      {kernel.drainMicroseconds, Bound::Drain},
+      {kernel.handOverMicroseconds, Bound::HandOver}};
+  double busiest = 0;
+  for (auto [microseconds, bound] : parts)
+    busiest += microseconds;
+  double work = std::max(busiest, kernel.memoryMicroseconds);
+  kernel.microseconds = kernel.launchMicroseconds + work;
+  if (kernel.launchMicroseconds >= work)
+    kernel.bound = Bound::Launch;
+  else if (kernel.memoryMicroseconds >= busiest)
+    kernel.bound = Bound::Memory;
+  else
+    kernel.bound = std::max_element(std::begin(parts), std::end(parts))->second;
+}
+
+/// Distributes the busiest CTA's cycles over what it spends them on.
+static void addBusiest(ArrayRef<Space> spaces, ArrayRef<int64_t> counts,
+                       const arch::Rates &rates, KernelCost &kernel) {
+  double scale = 1e6 / rates.clockHz;
+  double tail = 0;
+  for (auto [space, count] : llvm::zip(spaces, counts)) {
+    if (count == 0)
+      continue;
+    double units = double(count) * scale;
+    bool mainHides = space.overlaps && space.mainCycles() >= space.drainCycles;
+    bool drainHides = space.overlaps && !mainHides;
+    kernel.handOverMicroseconds += units * space.handOverCycles;
+    if (!drainHides) {
+      kernel.tensorMicroseconds += units * space.tensorCycles;
+      kernel.l2Microseconds += units * space.l2Cycles;
     }
-    int64_t used = std::max<int64_t>(1, std::min(split, kTiles));
-    anySplit |= used > 1;
-    int64_t tiles = llvm::divideCeil(m, config.tileM) *
-                    llvm::divideCeil(n, config.tileN);
-    double cost = double(kTiles) / used + unitCost(fused, config, rates) +
-                  (used > 1 ? rates.splitSteps : 0);
-    spaces.push_back({dealOrder(fused), tiles * used, cost});
-    for (unsigned i = 0; i < fused.getElementOperands().size(); ++i)
-      if (fused.getElementKind(i) == mlp::ElementKind::Element)
-        bytes += 2.0 * m * n;
-    bytes += 2.0 * m * n * fused.getYield().getValues().size();
-    bytes += 8.0 * tiles * (used - 1) * config.tileM * config.tileN;
+    if (!mainHides)
+      kernel.drainMicroseconds += units * space.drainCycles;
+    tail = space.tailCycles();
   }
-  llvm::stable_sort(spaces, [](const Units &a, const Units &b) {
-    return a.order < b.order;
+  kernel.handOverMicroseconds += tail * scale;
+}
+
+/// The product of all extents is valued at once, as launches have it: to
+/// `valueOf` B*S may be a number of tokens while B and S are not known apart.
+static double tensorBytes(Type type, ExtentValue valueOf) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return elementBytes(type);
+  std::optional<mlp::Extent> elements =
+      mlp::getExtentOfAxes(tensor, 0, tensor.getRank());
+  return elements ? elementBytes(type) * double(valueOf(*elements))
+                  : std::numeric_limits<double>::infinity();
+}
+
+static KernelCost predictLaunch(mlp::LaunchOp launch, const TileConfig &config,
+                                const arch::Rates &rates, ExtentValue valueOf,
+                                ArrayRef<int64_t> splits) {
+  KernelCost kernel;
+  llvm::SetVector<Value> read;
+  SmallVector<Space> spaces;
+  for (auto [fused, split] : llvm::zip(launch.getFusedOps(), splits)) {
+    spaces.push_back(
+        describeSpace(fused, config, rates, valueOf, split, kernel));
+    read.insert(fused->operand_begin(), fused->operand_end());
+  }
+  for (Value value : read)
+    kernel.bytesRead += tensorBytes(value.getType(), valueOf);
+  for (Type type : launch.getResultTypes())
+    kernel.bytesWritten += tensorBytes(type, valueOf);
+
+  llvm::stable_sort(
+      spaces, [](const Space &a, const Space &b) { return a.order < b.order; });
+  kernel.ctas = rates.numSms;
+  int64_t workers = rates.numSms / config.ctaGroup;
+  SmallVector<int64_t> loads(workers, 0);
+  SmallVector<SmallVector<int64_t>> counts; // by space, then CTA
+  for (const Space &space : spaces) {
+    kernel.units += space.count * config.ctaGroup;
+    counts.emplace_back(workers, 0);
+    deal(space.count, space.cost, loads, counts.back());
+  }
+  double most = -1, sum = 0;
+  SmallVector<int64_t> busiest;
+  for (int64_t cta = 0; cta < workers; ++cta) {
+    double cycles = 0, tail = 0;
+    SmallVector<int64_t> own;
+    for (auto [i, space] : llvm::enumerate(spaces)) {
+      own.push_back(counts[i][cta]);
+      cycles += double(own.back()) * space.cycles();
+      if (own.back())
+        tail = space.tailCycles();
+    }
+    cycles += tail;
+    sum += cycles;
+    if (cycles > most) {
+      most = cycles;
+      busiest = own;
+    }
+  }
+  kernel.imbalance = sum > 0 ? most * workers / sum : 1;
+  addBusiest(spaces, busiest, rates, kernel);
+  kernel.memoryMicroseconds = (kernel.bytesRead + kernel.bytesWritten) /
+                              rates.memoryBytesPerSecond * 1e6;
+  bool anySplit = llvm::any_of(splits, [](int64_t split) { return split > 1; });
+  kernel.launchMicroseconds =
+      rates.coldMicroseconds + (anySplit ? rates.splitMicroseconds : 0);
+  return kernel;
+}
+
+static KernelCost predictConversion(ArrayRef<mlp::ConvertOp> converts,
+                                    const arch::Rates &rates,
+                                    ExtentValue valueOf) {
+  KernelCost kernel;
+  for (mlp::ConvertOp convert : converts) {
+    kernel.bytesRead += tensorBytes(convert.getX().getType(), valueOf);
+    for (Type type : convert.getOutputs().getTypes())
+      kernel.bytesWritten += tensorBytes(type, valueOf);
+  }
+  kernel.memoryMicroseconds = (kernel.bytesRead + kernel.bytesWritten) /
+                              rates.convertBytesPerSecond * 1e6;
+  kernel.launchMicroseconds = rates.coldMicroseconds;
+  kernel.ctas = rates.numSms;
+  return kernel;
+}
+
+SmallVector<KernelCost> backfuse::predictKernels(mlp::GraphOp graph,
+                                                 const TileConfig &config,
+                                                 const arch::Rates &rates,
+                                                 ExtentValue valueOf,
+                                                 ArrayRef<int64_t> splits) {
+  SmallVector<KernelCost> kernels;
+  auto add = [&](KernelCost kernel, StringRef kind) {
+    kernel.name =
+        (graph.getSymName() + "_" + kind + Twine(kernels.size())).str();
+    kernel.launchMicroseconds += kernels.empty() ? rates.launchMicroseconds
+                                                 : rates.nextLaunchMicroseconds;
+    decideBound(kernel);
+    kernels.push_back(std::move(kernel));
+  };
+  // As convert-mlp-to-tile does: conversions that stand together are one
+  // kernel.
+  SmallVector<mlp::ConvertOp> converts;
+  for (Operation &op : graph.getBody().front().without_terminator()) {
+    if (auto convert = dyn_cast<mlp::ConvertOp>(op)) {
+      converts.push_back(convert);
+      continue;
+    }
+    if (!converts.empty())
+      add(predictConversion(converts, rates, valueOf), "convert");
+    converts.clear();
+    auto launch = cast<mlp::LaunchOp>(op);
+    size_t count = launch.getFusedOps().size();
+    add(predictLaunch(launch, config, rates, valueOf, splits.take_front(count)),
+        "launch");
+    splits = splits.drop_front(count);
+  }
+  return kernels;
+}
+
+TileConfig backfuse::readConfig(mlp::GraphOp graph) {
+  TileConfig config;
+  graph.walk([&](mlp::LaunchOp launch) {
+    auto read = [&](StringRef name, int64_t &value) {
+      if (auto attr = launch->getAttrOfType<IntegerAttr>(name))
+        value = attr.getInt();
+    };
+    read("tile.slots", config.slots);
+    read("tile.slot_bytes", config.slotBytes);
+    read("tile.drain_slots", config.drainSlots);
+    read("tile.drain_slot_bytes", config.drainSlotBytes);
+    read("tile.accumulators", config.accumulators);
+    for (mlp::FusedOp fused : launch.getFusedOps())
+      if (auto schedule = dyn_cast_if_present<tile::ScheduleAttr>(
+              fused.getSchedule().value_or(Attribute()))) {
+        config.tileM = schedule.getTile()[0];
+        config.tileN = schedule.getTile()[1];
+        config.tileK = schedule.getTile()[2];
+      }
   });
-  // The deal: each space to the least loaded CTAs.
-  SmallVector<double> load(rates.numSms, 0.0);
-  for (const Units &units : spaces) {
-    int64_t rounds = units.count / rates.numSms;
-    // Whole rounds go to everybody in the long run; the rest, and what it takes
-    // to level differences of earlier spaces, one by one.
-    int64_t oneByOne = units.count - std::max<int64_t>(0, rounds - 64) * rates.numSms;
-    double even = double(units.count - oneByOne) / rates.numSms * units.cost;
-    for (double &value : load)
-      value += even;
-    for (int64_t i = 0; i < oneByOne; ++i)
-      *llvm::min_element(load) += units.cost;
+  return config;
+}
+
+double backfuse::totalMicroseconds(ArrayRef<KernelCost> kernels) {
+  double sum = 0;
+  for (const KernelCost &kernel : kernels)
+    sum += kernel.microseconds;
+  return sum;
+}
+
+StringRef backfuse::stringifyBound(Bound bound) {
+  switch (bound) {
+  case Bound::Launch:
+    return "launch";
+  case Bound::Memory:
+    return "device memory";
+  case Bound::Tensor:
+    return "tensor core";
+  case Bound::L2:
+    return "L2";
+  case Bound::Drain:
+    return "drain";
+  case Bound::HandOver:
+    return "hand-over";
   }
-  double steps = *llvm::max_element(load);
-  double compute = steps * stepCycles(config, rates) / rates.clockHz * 1e6;
-  double memory = bytes / rates.memoryBytesPerSecond * 1e6;
-  return rates.launchMicroseconds + rates.coldMicroseconds +
-         std::max(compute, memory) + (anySplit ? rates.splitMicroseconds : 0);
+  llvm_unreachable("unknown bound");
 }

@@ -11,6 +11,7 @@
 #include "backfuse/Pipelines/CompileGraph.h"
 #include "backfuse/Pipelines/CompileOptions.h"
 #include "backfuse/Pipelines/Pipelines.h"
+#include "backfuse/Pipelines/PredictPlan.h"
 #include "backfuse/Pipelines/RunPipeline.h"
 #include "backfuse/Support/OutputFile.h"
 #include "backfuse/Target/Bundle/BundleWriter.h"
@@ -205,6 +206,14 @@ static bool holdsGraph(ModuleOp module) {
   });
 }
 
+/// Whether the plan of `module` is predicted: when asked for, and where extents
+/// are fixed and nothing is left open.
+static bool isPredicted(ModuleOp module, const CompileOptions &options) {
+  auto graph = *module.getOps<mlp::GraphOp>().begin();
+  return options.predicts() ||
+         (graph.getDimNames().empty() && graph.getParams().empty());
+}
+
 /// Compiles the graph in `module` to what the options ask for.
 static LogicalResult compileGraphModule(ModuleOp module,
                                         const CompileOptions &options,
@@ -242,6 +251,14 @@ static LogicalResult compileGraphModule(ModuleOp module,
     outputs.push_back({"module", printModule(module)});
     return success();
   }
+  // Before the long way, since it is what finds mistakes in --dims and --cases.
+  std::string prediction;
+  if (options.emit == EmitKind::Plan && isPredicted(module, options)) {
+    FailureOr<std::string> text = predictPlan(module, options);
+    if (failed(text))
+      return failure();
+    prediction = *text;
+  }
   FailureOr<std::vector<GraphKernels>> kernels = lowerGraph(module, options);
   if (failed(kernels))
     return failure();
@@ -263,7 +280,7 @@ static LogicalResult compileGraphModule(ModuleOp module,
   if (failed(buildBundle(module, *kernels, options, bundle)))
     return failure();
   if (options.emit == EmitKind::Plan) {
-    outputs.push_back({"plan", printPlan(bundle)});
+    outputs.push_back({"plan", printPlan(bundle) + prediction});
     return success();
   }
   llvm::Expected<std::string> bytes = serializeBundle(bundle);

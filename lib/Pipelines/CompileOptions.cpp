@@ -8,6 +8,8 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ManagedStatic.h"
 
+#include <memory>
+
 using namespace llvm;
 using namespace backfuse;
 
@@ -99,6 +101,19 @@ struct Flags {
   cl::opt<std::string> tuning{
       "tuning", cl::value_desc("file"), cl::cat(category),
       cl::desc("Take schedules from this file, before the cost model")};
+  cl::list<std::string> dims{
+      "dims", cl::value_desc("NAME=N,..."), cl::cat(category),
+      cl::CommaSeparated,
+      cl::desc("With --emit=plan: predict bytes, operations, waves and time of "
+               "each kernel for these values of the variable dimensions")};
+  cl::list<std::string> set{
+      "set", cl::value_desc("NAME=VALUE,..."), cl::cat(category),
+      cl::CommaSeparated,
+      cl::desc("With --dims: values of the graph's parameters")};
+  cl::opt<std::string> cases{
+      "cases", cl::value_desc("file"), cl::cat(category),
+      cl::desc("With --emit=plan: predict every case of a JSON file, as "
+               "kernel-run takes it, and the mean")};
   cl::opt<std::string> dumpDir{
       "dump-dir", cl::value_desc("directory"), cl::cat(category),
       cl::desc("Write every stage, and what ptxas said, to this directory")};
@@ -154,12 +169,23 @@ bool backfuse::isCompileRequested() {
 
 /// Without --emit there is nothing that the other flags could change.
 static Error checkUnused() {
-  SmallVector<cl::Option *> rest = {
-      &flags->target,   &flags->stopAfter,   &flags->matmulPrecision,
-      &flags->tuning,   &flags->dumpDir,     &flags->why,
-      &flags->ptxas,    &flags->cacheDir,    &flags->stripPtx,
-      &flags->lineInfo, &flags->allowSpills, &flags->allowPerformanceLoss,
-      &flags->jobs};
+  // cl::list has an operator& of its own.
+  SmallVector<cl::Option *> rest = {&flags->target,
+                                    &flags->stopAfter,
+                                    &flags->matmulPrecision,
+                                    &flags->tuning,
+                                    std::addressof(flags->dims),
+                                    std::addressof(flags->set),
+                                    &flags->cases,
+                                    &flags->dumpDir,
+                                    &flags->why,
+                                    &flags->ptxas,
+                                    &flags->cacheDir,
+                                    &flags->stripPtx,
+                                    &flags->lineInfo,
+                                    &flags->allowSpills,
+                                    &flags->allowPerformanceLoss,
+                                    &flags->jobs};
   for (cl::Option *option : rest)
     if (option->getNumOccurrences() > 0)
       return createStringError(Twine(option->ArgStr.size() > 1 ? "--" : "-") +
@@ -192,6 +218,15 @@ Expected<CompileOptions> backfuse::getCompileOptions() {
   if (!options.stopAfter.empty() && options.emit != EmitKind::Mlir)
     return createStringError("--stop-after needs --emit=mlir");
   options.tuningFile = flags->tuning;
+  options.dims.assign(flags->dims.begin(), flags->dims.end());
+  options.params.assign(flags->set.begin(), flags->set.end());
+  options.casesFile = flags->cases;
+  if (options.predicts() && options.emit != EmitKind::Plan)
+    return createStringError("--dims, --set and --cases need --emit=plan");
+  if (!options.casesFile.empty() &&
+      (!options.dims.empty() || !options.params.empty()))
+    return createStringError("--cases gives dimensions and parameters: leave "
+                             "--dims and --set out");
   options.dumpDir = flags->dumpDir;
   options.why = flags->why;
   options.ptxasPath = flags->ptxas;

@@ -32,9 +32,10 @@ void backfuse::buildFusePipeline(OpPassManager &pm) {
   pm.addNestedPass<mlp::GraphOp>(createFuseIntoLaunchesPass());
 }
 
-void backfuse::buildTilePipeline(OpPassManager &pm, const arch::Target &target,
-                                 llvm::StringRef tuningFile,
-                                 llvm::StringRef precision) {
+/// Routes and schedules of launches.
+static void addSchedulePasses(OpPassManager &pm, const arch::Target &target,
+                              llvm::StringRef tuningFile,
+                              llvm::StringRef precision) {
   RouteProductsPassOptions routes;
   routes.precision = precision.str();
   pm.addNestedPass<mlp::GraphOp>(createRouteProductsPass(routes));
@@ -42,6 +43,21 @@ void backfuse::buildTilePipeline(OpPassManager &pm, const arch::Target &target,
   schedule.target = target.name.str();
   schedule.tuning = tuningFile.str();
   pm.addPass(createSelectSchedulePass(schedule));
+}
+
+void backfuse::buildSchedulePipeline(OpPassManager &pm,
+                                     const arch::Target &target,
+                                     llvm::StringRef tuningFile,
+                                     llvm::StringRef precision) {
+  buildExpandPipeline(pm);
+  buildFusePipeline(pm);
+  addSchedulePasses(pm, target, tuningFile, precision);
+}
+
+void backfuse::buildTilePipeline(OpPassManager &pm, const arch::Target &target,
+                                 llvm::StringRef tuningFile,
+                                 llvm::StringRef precision) {
+  addSchedulePasses(pm, target, tuningFile, precision);
   pm.addPass(createConvertMlpToTilePass());
   pm.addPass(createExpandElementaryFunctionsPass());
 }

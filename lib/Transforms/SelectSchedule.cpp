@@ -41,7 +41,7 @@ struct Choice {
 constexpr int64_t maxSplits = 8;
 
 /// Token counts from `from` to below `to` (-1: no end) and their choice.
-struct Range {
+struct TokenRange {
   int64_t from, to;
   Choice choice;
 };
@@ -77,15 +77,12 @@ static std::optional<mlp::Extent> findTokens(mlp::GraphOp graph,
 static double predict(mlp::GraphOp graph, const TileConfig &config,
                       const arch::Rates &rates, int64_t tokens,
                       ArrayRef<int64_t> splits) {
-  double sum = 0;
-  unsigned first = 0;
-  for (mlp::LaunchOp launch : graph.getBody().front().getOps<mlp::LaunchOp>()) {
-    unsigned count = launch.getFusedOps().size();
-    sum += predictMicroseconds(launch, config, rates, tokens,
-                               splits.slice(first, count));
-    first += count;
-  }
-  return sum;
+  // Several independent variable extents are taken to be alike.
+  auto valueOf = [&](const mlp::Extent &extent) {
+    return extent.factor * (extent.isFixed() ? 1 : tokens);
+  };
+  return totalMicroseconds(
+      predictKernels(graph, config, rates, valueOf, splits));
 }
 
 /// Improves one split count after the other.
@@ -116,35 +113,36 @@ static Choice chooseSplits(mlp::GraphOp graph, unsigned index,
 /// Token counts at which the choice is made; it holds from the one before.
 static SmallVector<int64_t> sampleTokens() {
   SmallVector<int64_t> samples;
-  for (int64_t tokens = 128; tokens <= 8192; tokens += tokens < 2048 ? 128 : 512)
+  for (int64_t tokens = 128; tokens <= 8192;
+       tokens += tokens < 2048 ? 128 : 512)
     samples.push_back(tokens);
   for (double tokens = 8192 * 1.06; tokens < (1 << 18); tokens *= 1.06)
     samples.push_back(int64_t(tokens) / 128 * 128);
   return samples;
 }
 
-static SmallVector<Range> chooseRanges(mlp::GraphOp graph,
-                                       ArrayRef<TileConfig> configs,
-                                       const arch::Rates &rates,
-                                       bool oneRange) {
+static SmallVector<TokenRange> chooseRanges(mlp::GraphOp graph,
+                                            ArrayRef<TileConfig> configs,
+                                            const arch::Rates &rates,
+                                            bool oneRange) {
   SmallVector<int64_t> samples = sampleTokens();
   if (oneRange)
     samples = {2048};
-  SmallVector<Range> ranges;
+  SmallVector<TokenRange> ranges;
   int64_t from = 1;
   for (int64_t tokens : samples) {
     SmallVector<Choice> choices;
     for (auto [i, config] : llvm::enumerate(configs))
       choices.push_back(chooseSplits(graph, i, config, rates, tokens));
-    Choice best = *llvm::min_element(
-        choices, [](const Choice &a, const Choice &b) {
+    Choice best =
+        *llvm::min_element(choices, [](const Choice &a, const Choice &b) {
           return a.microseconds < b.microseconds;
         });
     // Stay with the choice before unless the gain is clear.
     if (!ranges.empty()) {
       Choice stay = ranges.back().choice;
-      stay.microseconds = predict(graph, configs[stay.config], rates, tokens,
-                                  stay.splits);
+      stay.microseconds =
+          predict(graph, configs[stay.config], rates, tokens, stay.splits);
       if (stay.microseconds <= 1.03 * best.microseconds)
         best = stay;
     }
@@ -165,9 +163,9 @@ static SmallVector<Range> chooseRanges(mlp::GraphOp graph,
 /// Ranges from a file in place of the cost model's:
 ///   {"ranges": [{"to": 513, "tile_n": 128, "splits": [1, 2]}, ...]}
 /// in ascending order, the last with "to": -1, splits for each fused op.
-static FailureOr<SmallVector<Range>>
+static FailureOr<SmallVector<TokenRange>>
 readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
-  auto fail = [&](const Twine &why) -> FailureOr<SmallVector<Range>> {
+  auto fail = [&](const Twine &why) -> FailureOr<SmallVector<TokenRange>> {
     graph.emitError("tuning file '") << path << "': " << why.str();
     return failure();
   };
@@ -185,7 +183,7 @@ readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
     return fail("expects an object with a list 'ranges'");
   SmallVector<mlp::FusedOp> all;
   graph.walk([&](mlp::FusedOp fused) { all.push_back(fused); });
-  SmallVector<Range> ranges;
+  SmallVector<TokenRange> ranges;
   int64_t from = 1;
   for (const llvm::json::Value &value : *list) {
     const llvm::json::Object *entry = value.getAsObject();
@@ -198,7 +196,7 @@ readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
       return fail("a range expects 'to', 'tile_n' and 'splits'");
     if (*to >= 0 ? *to <= from : &value != &list->back())
       return fail("ranges do not ascend to one without end");
-    Range range{from, *to, {}};
+    TokenRange range{from, *to, {}};
     const TileConfig *config = llvm::find_if(
         configs, [&](const TileConfig &c) { return c.tileN == *tileN; });
     if (config == configs.end())
@@ -228,7 +226,7 @@ readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
 //===----------------------------------------------------------------------===//
 
 static void apply(mlp::GraphOp graph, const TileConfig &config,
-                  const arch::Rates &rates, ArrayRef<Range> ranges,
+                  const arch::Rates &rates, ArrayRef<TokenRange> ranges,
                   const std::optional<mlp::Extent> &tokens) {
   Builder b(graph.getContext());
   graph.walk([&](mlp::FusedOp fused) {
@@ -250,7 +248,7 @@ static void apply(mlp::GraphOp graph, const TileConfig &config,
                       b.getI64IntegerAttr(config.accumulators));
   }
   SmallVector<Attribute> attributes;
-  for (const Range &range : ranges)
+  for (const TokenRange &range : ranges)
     attributes.push_back(tile::RangeAttr::get(b.getContext(), range.from,
                                               range.to, range.choice.splits));
   graph->setAttr("tile.ranges", b.getArrayAttr(attributes));
@@ -266,8 +264,7 @@ static void apply(mlp::GraphOp graph, const TileConfig &config,
                                      AffineMap::get(0, names.size(), product)));
 }
 
-LogicalResult backfuse::selectSchedule(mlp::GraphOp graph,
-                                       StringRef targetName,
+LogicalResult backfuse::selectSchedule(mlp::GraphOp graph, StringRef targetName,
                                        StringRef tuningFile) {
   for (Operation &op : graph.getBody().front().without_terminator())
     if (!isa<mlp::LaunchOp, mlp::ConvertOp>(op))
@@ -281,14 +278,15 @@ LogicalResult backfuse::selectSchedule(mlp::GraphOp graph,
           ? feasibleTensorMemoryConfigs(graph, target, why)
           : feasibleConfigs(graph, rates, target.maxDynamicSmemBytes, why);
   if (configs.empty())
-    return graph.emitOpError("has no schedule on ") << target.name << ": " << why;
+    return graph.emitOpError("has no schedule on ")
+           << target.name << ": " << why;
   bool several;
   std::optional<mlp::Extent> tokens = findTokens(graph, several);
-  SmallVector<Range> ranges;
+  SmallVector<TokenRange> ranges;
   if (tuningFile.empty()) {
     ranges = chooseRanges(graph, configs, rates, several || !tokens);
   } else {
-    FailureOr<SmallVector<Range>> tuned =
+    FailureOr<SmallVector<TokenRange>> tuned =
         readTuning(tuningFile, graph, configs);
     if (failed(tuned))
       return failure();
@@ -302,8 +300,10 @@ LogicalResult backfuse::selectSchedule(mlp::GraphOp graph,
   OpBuilder b(graph);
   std::string name = graph.getSymName().str();
   for (auto [i, config] : llvm::enumerate(configs)) {
-    SmallVector<Range> own = llvm::filter_to_vector(
-        ranges, [&](const Range &range) { return range.choice.config == i; });
+    SmallVector<TokenRange> own =
+        llvm::filter_to_vector(ranges, [&](const TokenRange &range) {
+          return range.choice.config == i;
+        });
     if (own.empty())
       continue;
     auto clone = cast<mlp::GraphOp>(b.clone(*graph));

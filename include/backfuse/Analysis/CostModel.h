@@ -1,9 +1,13 @@
 //===- CostModel.h - Predict the time of a launch ---------------*- C++ -*-===//
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model of a persistent launch: units in K steps, dealt to CTAs as the kernels
-// deal them; the CTA with the most decides. Rates and their sources are in
-// backfuse/Arch/Rates.h.
+// A model of a persistent launch: units of work are dealt to CTAs as the
+// kernels deal them, and the CTA with the most decides, unless device memory
+// does. A unit is its K steps, each as long as the tensor core or the operands'
+// way from L2 takes, then its drain: after the steps where accumulators are in
+// registers, beside those of the next unit where there are two sets of them
+// (tensor memory). Rates and their sources are in backfuse/Arch/Rates.h;
+// docs/cost-model.md says how well the model meets what was measured.
 //===----------------------------------------------------------------------===//
 #ifndef BACKFUSE_ANALYSIS_COSTMODEL_H
 #define BACKFUSE_ANALYSIS_COSTMODEL_H
@@ -22,7 +26,48 @@ struct TileConfig {
   /// A pool of its own for entries of drains (0: they share the other), and how
   /// many units' accumulators there are room for.
   int64_t drainSlots = 0, drainSlotBytes = 0, accumulators = 1;
+  /// CTAs that multiply together (cta_group): each loads its part of B.
+  int64_t ctaGroup = 1;
 };
+
+/// What decides the time of a kernel.
+enum class Bound {
+  Launch,  ///< starting it and getting the first operands
+  Memory,  ///< device memory
+  Tensor,  ///< the tensor core
+  L2,      ///< operands on their way to shared memory
+  Drain,   ///< arithmetic on accumulators, reading and storing elements
+  HandOver ///< beginning units, joining splits
+};
+
+/// "launch", "device memory", ...
+llvm::StringRef stringifyBound(Bound bound);
+
+/// What the model says of one kernel.
+struct KernelCost {
+  std::string name;
+  /// Bytes through device memory, each tensor counted once.
+  double bytesRead = 0, bytesWritten = 0;
+  /// Multiplications and additions, by what is multiplied.
+  double f16Operations = 0, bf16Operations = 0, tf32Operations = 0;
+  /// Units of work, the CTAs that take them, and what the busiest CTA has in
+  /// proportion to the average.
+  int64_t units = 0, ctas = 0;
+  double imbalance = 1;
+  /// Microseconds: what binds where, before the largest is taken. Those of
+  /// tensor core, L2, drain and hand-overs are of the busiest CTA and add up.
+  double launchMicroseconds = 0, memoryMicroseconds = 0;
+  double tensorMicroseconds = 0, l2Microseconds = 0, drainMicroseconds = 0,
+         handOverMicroseconds = 0;
+  double microseconds = 0;
+  Bound bound = Bound::Launch;
+
+  /// Units per CTA.
+  double waves() const { return ctas ? double(units) / ctas : 0; }
+};
+
+/// Gives a (fixed or variable) extent its value.
+using ExtentValue = llvm::function_ref<int64_t(const mlp::Extent &)>;
 
 /// The configurations that fit into the shared memory of the target for every
 /// launch of the graph. Where none does, `why` says of which fused op and why.
@@ -31,8 +76,8 @@ llvm::SmallVector<TileConfig> feasibleConfigs(mlp::GraphOp graph,
                                               int64_t smemBytes,
                                               std::string &why);
 
-/// The same for a target with tensor memory: multiply and drain tasks have pools
-/// and, where the columns allow it, two sets of accumulators.
+/// The same for a target with tensor memory: multiply and drain tasks have
+/// pools and, where the columns allow it, two sets of accumulators.
 llvm::SmallVector<TileConfig>
 feasibleTensorMemoryConfigs(mlp::GraphOp graph, const arch::Target &target,
                             std::string &why);
@@ -44,11 +89,20 @@ int64_t unitCost(mlp::FusedOp fused, const TileConfig &config,
 /// The order in which spaces are dealt: long and variable contractions first.
 int64_t dealOrder(mlp::FusedOp fused);
 
-/// Predicted microseconds of a launch with `tokens` for every variable extent
-/// and a split count per fused op (in the launch's order).
-double predictMicroseconds(mlp::LaunchOp launch, const TileConfig &config,
-                           const arch::Rates &rates, int64_t tokens,
-                           llvm::ArrayRef<int64_t> splits);
+/// The configuration that backfuse-select-schedule left on the launches of
+/// `graph`.
+TileConfig readConfig(mlp::GraphOp graph);
+
+/// Predicts the kernels of `graph`, whose body is launches and conversions: one
+/// cost for each, in order, with a split count for each fused op.
+llvm::SmallVector<KernelCost> predictKernels(mlp::GraphOp graph,
+                                             const TileConfig &config,
+                                             const arch::Rates &rates,
+                                             ExtentValue valueOf,
+                                             llvm::ArrayRef<int64_t> splits);
+
+/// The sum of the kernels' times.
+double totalMicroseconds(llvm::ArrayRef<KernelCost> kernels);
 
 } // namespace backfuse
 

@@ -10,6 +10,7 @@
 #include "llvm/Support/Error.h"
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace backfuse {
 
@@ -40,6 +41,11 @@ bool isBinary(EmitKind kind);
 llvm::StringRef stringifyMatmulPrecision(MatmulPrecision precision);
 
 struct CompileOptions {
+  /// Whether the plan is to be predicted.
+  bool predicts() const {
+    return !dims.empty() || !params.empty() || !casesFile.empty();
+  }
+
   EmitKind emit = EmitKind::Mlir;
   llvm::SmallVector<const arch::Target *> targets;
   /// The argument of the pass to stop after, with ",N" for its N-th run.
@@ -47,6 +53,9 @@ struct CompileOptions {
   std::optional<MatmulPrecision> matmulPrecision;
   /// A file of schedules that take precedence over the cost model.
   std::string tuningFile;
+  /// What a plan is predicted for: NAME=VALUE each, or a file of cases.
+  std::vector<std::string> dims, params;
+  std::string casesFile;
   /// Where every stage is written; empty: nowhere.
   std::string dumpDir;
   /// Says what fused where, what did not and why.

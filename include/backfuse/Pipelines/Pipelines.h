@@ -24,6 +24,12 @@ void buildExpandPipeline(mlir::OpPassManager &pm);
 /// before fusion, so that no variant loads what only another needs.
 void buildFusePipeline(mlir::OpPassManager &pm);
 
+/// Graphs to launches with schedules for `target`, as buildTilePipeline makes
+/// them on its way: what the cost model predicts.
+void buildSchedulePipeline(mlir::OpPassManager &pm, const arch::Target &target,
+                           llvm::StringRef tuningFile = {},
+                           llvm::StringRef precision = {});
+
 /// Launches to tile kernels for `target`, `precision` overriding what f32 products
 /// ask for, a tuning file the cost model; elementary functions last, since the
 /// cost model counts them as one.
