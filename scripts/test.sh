@@ -61,6 +61,11 @@ run_third_party() {
     tee "$build/third-party.log"
 }
 
+# Fuzzes the emulator for some seconds.
+run_fuzzers() {
+  BUILD_DIR=$build-fuzz JOBS=$jobs test/Fuzz/fuzz.sh 30 | tee "$build/fuzz.log"
+}
+
 # count_line FILE: adds the last line "N passed, M failed" of a log to the totals;
 # one that is not there is one failure.
 count_line() {
@@ -208,6 +213,10 @@ else
   failed=$((failed + 1))
 fi
 if [ $long = true ]; then
+  if command -v clang++-22 >/dev/null; then
+    phase "fuzz the emulator" run_fuzzers
+    count_line "$build/fuzz.log"
+  fi
   phase "build and test the runtime alone" run_runtime_alone
   count "$build-runtime/ctest.xml"
 fi

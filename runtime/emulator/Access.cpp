@@ -61,6 +61,8 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
       return false;
     together(warp.unsyncedGlobal);
   }
+  const bool profiles = !banks.empty();
+  uint32_t places[32], sharedLanes = 0;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
     uint64_t address = addressOf(warp, refs[0], lane, inst.imm);
@@ -114,6 +116,8 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
           return false;
       }
       (isLoad ? counts.sharedBytesLoaded : counts.sharedBytesStored) += total;
+      places[lane] = static_cast<uint32_t>(address);
+      sharedLanes |= 1u << lane;
       break;
     case Space::Local:
       if (address + total > kernel.localBytes) {
@@ -171,6 +175,8 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
     if (acquires)
       acquireGlobal(warp, address);
   }
+  if (profiles && sharedLanes)
+    countBanks(inst, places, sharedLanes, total);
   if (!isLoad && inst.space != Space::Local)
     progress(warp);
   return true;
@@ -382,6 +388,7 @@ bool Executor::execMatrix(Warp &warp, const Inst &inst, uint32_t) {
   bool isLoad = inst.op == Op::LdMatrix;
   for (unsigned i = 0; i < inst.count; ++i) {
     uint8_t *rows[8];
+    uint32_t places[32] = {};
     for (unsigned r = 0; r < 8; ++r) {
       unsigned lane = 8 * i + r;
       uint64_t address = addressOf(warp, refs[0], lane, inst.imm);
@@ -398,6 +405,7 @@ bool Executor::execMatrix(Warp &warp, const Inst &inst, uint32_t) {
         return false;
       auto offset =
           static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
+      places[r] = offset;
       auto laneIndex = static_cast<int>(lane);
       if (checks && (isLoad ? !checkSharedRead(warp, inst, laneIndex, *warp.cta,
                                                offset, 16, false)
@@ -405,6 +413,9 @@ bool Executor::execMatrix(Warp &warp, const Inst &inst, uint32_t) {
                                                 *warp.cta, offset, 16, false)))
         return false;
     }
+    if (!banks.empty())
+      countBanks(inst, places, 0xff, 16);
+    (isLoad ? counts.sharedBytesLoaded : counts.sharedBytesStored) += 128;
     uint32_t values[32];
     if (!isLoad)
       std::memcpy(values, source(warp, refs[1 + i]), sizeof values);

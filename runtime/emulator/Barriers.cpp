@@ -374,6 +374,7 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
     fragment.wait = Wait::Mbarrier;
     fragment.key = waitOffset;
     ++counts.barrierWaits;
+    ++waitsOfWarp[warp.index];
     return false;
   }
   fragment.timedOut = false;

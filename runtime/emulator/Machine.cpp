@@ -73,10 +73,13 @@ Error Module::kernelInfo(const std::string &name, KernelInfo &info) const {
 
 struct Machine::Impl {
   DeviceMemory memory;
+  uint64_t memoryLimit = 0;
 };
 
 Machine::Machine() : impl(new Impl) {}
 Machine::~Machine() = default;
+
+void Machine::setMemoryLimit(uint64_t bytes) { impl->memoryLimit = bytes; }
 
 Error Machine::loadPtx(std::string_view text, std::unique_ptr<Module> &result) {
   ptx::Module syntax;
@@ -85,6 +88,15 @@ Error Machine::loadPtx(std::string_view text, std::unique_ptr<Module> &result) {
   auto module = std::make_unique<Module>();
   std::vector<uint64_t> &addresses = module->impl->variableAddresses;
   addresses.assign(syntax.variables.size(), 0);
+  uint64_t needed = 0;
+  for (const ptx::Variable &variable : syntax.variables)
+    if (variable.space == Space::Global || variable.space == Space::Const) {
+      needed += variable.bytes; // of each at most 2^32
+      if (impl->memoryLimit && needed > impl->memoryLimit)
+        return Error("line " + std::to_string(variable.line) +
+                     ": the module's variables need more than " +
+                     std::to_string(impl->memoryLimit) + " bytes");
+    }
   for (size_t i = 0; i < syntax.variables.size(); ++i) {
     const ptx::Variable &variable = syntax.variables[i];
     if ((variable.space != Space::Global && variable.space != Space::Const) ||
@@ -257,6 +269,8 @@ Error parseLaunchOptions(const std::string &text, LaunchOptions &options) {
       options.order = Order::Adversarial;
     else if (key == "checks" && (value == "on" || value == "off"))
       options.checks = value == "on";
+    else if (key == "strict" && (value == "on" || value == "off"))
+      options.strict = value == "on";
     else if (key == "seed" && isNumber)
       options.seed = number;
     else if (key == "steps" && isNumber)
@@ -268,7 +282,8 @@ Error parseLaunchOptions(const std::string &text, LaunchOptions &options) {
     else
       return Error("cannot use '" + item +
                    "': expected order=inorder|random|adversarial, seed=N, "
-                   "checks=on|off, threads=N or sms=N (1 to 1024) or steps=N");
+                   "checks=on|off, strict=on|off, threads=N or sms=N (1 to "
+                   "1024) or steps=N");
   }
   return Error::success();
 }
@@ -524,6 +539,9 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
   launch.options = options;
   launch.params = params;
   launch.classCounts.assign(256, 0);
+  launch.waitsOfWarp.assign((shape.block.count() + 31) / 32, 0);
+  if (options.profile)
+    launch.sites.resize(kernel->lines.size());
   launch.smemEnd = shape.dynamicSmemBytes
                        ? kernel->dynamicOffset + shape.dynamicSmemBytes
                        : kernel->sharedBytes;
@@ -582,6 +600,25 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
     if (launch.classCounts[i])
       report.classes.emplace_back(opName(static_cast<Op>(i)),
                                   launch.classCounts[i]);
+  report.liveRegisters = kernel->peakRegisters;
+  for (size_t i = 0; i < launch.waitsOfWarp.size(); ++i) {
+    std::string role = launch.warpRoles[i].empty() ? "warp " + std::to_string(i)
+                                                   : launch.warpRoles[i];
+    auto &list = report.waitsByRole;
+    auto found = std::find_if(list.begin(), list.end(), [&](const auto &entry) {
+      return entry.first == role;
+    });
+    if (found != list.end())
+      found->second += launch.waitsOfWarp[i];
+    else if (launch.waitsOfWarp[i])
+      list.emplace_back(role, launch.waitsOfWarp[i]);
+  }
+  for (size_t i = 0; i < launch.sites.size(); ++i)
+    if (launch.sites[i].accesses) {
+      launch.sites[i].line = kernel->lines[i];
+      launch.sites[i].instruction = kernel->texts[i];
+      report.sharedSites.push_back(launch.sites[i]);
+    }
   return launch.error.empty() ? Error::success() : Error(launch.error);
 }
 

@@ -146,7 +146,7 @@ enum class CopyKind : uint8_t {
   CpAsync,
   CpArrive,
   StoreAsync, ///< `data`; `reduce` is Exch for st.async
-  Cancel ///< clusterlaunchcontrol.try_cancel
+  Cancel      ///< clusterlaunchcontrol.try_cancel
 };
 
 /// A copy that was issued and is not complete.
@@ -171,8 +171,9 @@ struct Copy {
   /// The CTA whose mbarrier is credited for what the CTA `rank` receives: its
   /// own, or the one in its pair that the barrier's parity says.
   uint32_t barrierRank(uint32_t rank) const {
-    return isPair ? (rank & ~1u) | (barrier >> clusterRankShift & 1)
-                  : multicast ? rank : barrier >> clusterRankShift;
+    return isPair      ? (rank & ~1u) | (barrier >> clusterRankShift & 1)
+           : multicast ? rank
+                       : barrier >> clusterRankShift;
   }
   AtomicOp reduce = AtomicOp::Add;
   Type type = Type::None;
@@ -252,6 +253,8 @@ struct Launch {
   uint32_t numClusters = 0;
   Report report;
   std::vector<uint64_t> classCounts;
+  std::vector<uint64_t> waitsOfWarp;
+  std::vector<Report::SharedSite> sites; ///< by index into the syntax tree
 
   void fail(const std::string &message);
 };
@@ -290,6 +293,13 @@ private:
   const LaneTable &table;
   const uint8_t *constants;
   Report counts;
+  std::vector<uint64_t> waitsOfWarp; ///< by index in the CTA
+  struct Banks {
+    uint64_t accesses = 0, wavefronts = 0, ideal = 0;
+  };
+  std::vector<Banks> banks; ///< per instruction, with options.profile
+  void countBanks(const Inst &inst, const uint32_t (&addresses)[32],
+                  uint32_t mask, unsigned bytes);
   std::vector<uint64_t> classCounts;
   std::vector<float> panelA, panelB;
   const bool checks;
@@ -397,6 +407,7 @@ private:
   bool issueTensorMove(Warp &warp, const Inst &inst);
   bool tensorWait(Warp &warp, Fragment &fragment, const Inst &inst);
   void tensorFence(Warp &warp, const Inst &inst);
+  void publishTensorWaits(Warp &warp);
   bool waitForLoaded(Warp &warp, Fragment &fragment, const Inst &inst);
   bool touchesLoaded(const Warp &warp, const Inst &inst) const;
   void updateLoaded(Warp &warp);

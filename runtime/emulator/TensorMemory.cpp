@@ -204,7 +204,7 @@ bool Executor::tensorAlloc(Warp &warp, Fragment &fragment, const Inst &inst) {
     if (!checkSharedWrite(
             warp, inst, 0, *warp.cta,
             static_cast<uint32_t>(to & ((1u << clusterRankShift) - 1)), 4,
-            false))
+            !launch.options.strict))
       return false;
     for (unsigned l = 0; l < 32; ++l) // all lanes took part
       warp.unsynced[l] |= 1u;
@@ -493,6 +493,8 @@ bool Executor::tensorWait(Warp &warp, Fragment &fragment, const Inst &inst) {
     warp.storesWaited = warp.storeClock++;
   else
     warp.loadsWaited = warp.loadClock++;
+  if (checks && !launch.options.strict)
+    publishTensorWaits(warp);
   return true;
 }
 
@@ -506,6 +508,12 @@ void Executor::tensorFence(Warp &warp, const Inst &inst) {
     warp.tensorKnown = known;
     return;
   }
+  publishTensorWaits(warp);
+}
+
+/// What was waited for goes along with what the warp releases from here on.
+void Executor::publishTensorWaits(Warp &warp) {
+  std::vector<uint32_t> &known = warp.known.tensor;
   size_t at = 3u * warp.clusterIndex;
   if (known.size() < at + 3)
     known.resize(at + 3, 0);

@@ -33,7 +33,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kernel-emu", required=True)
     parser.add_argument("--only", default="")
-    parser.add_argument("--targets", default="sm_90,sm_90a")
+    parser.add_argument("--targets", default="sm_90,sm_90a,sm_100,sm_100a")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("-v", action="store_true", dest="verbose")
     options = parser.parse_args()

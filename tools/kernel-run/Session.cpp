@@ -353,6 +353,8 @@ int Session::run() {
   }
   std::vector<Case> cases = chooseCases();
   device = makeDevice(options.device, bundle, options.ptxDir);
+  if (!options.emulatorReport.empty())
+    device->printReports(options.emulatorReport == "json");
   if (options.bench && !device->canBench())
     throw UsageError("--bench needs a GPU: device " + device->name() +
                      " has no times");

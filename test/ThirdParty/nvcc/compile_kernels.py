@@ -27,12 +27,12 @@ def main():
         if not os.path.exists(path):
             continue
         for target in targets:
-            result = subprocess.run(["nvcc", "-std=c++17", f"-arch={target}", "-ptx", path, "-o", "/dev/stdout"],
-                                    capture_output=True, text=True)
-            if result.returncode:
-                raise SystemExit(result.stderr)
-            with open(os.path.join(HERE, "ptx", f"{source}.{target}.ptx"), "w") as file:
-                file.write(strip(result.stdout))
+            out = os.path.join(HERE, "ptx", f"{source}.{target}.ptx")
+            subprocess.run(["nvcc", "-std=c++17", f"-arch={target}", "-ptx", path, "-o", out], check=True)
+            with open(out) as file:
+                text = file.read()
+            with open(out, "w") as file:
+                file.write(strip(text))
     version = subprocess.run(["nvcc", "--version"], capture_output=True, text=True).stdout
     with open(os.path.join(HERE, "kernels.json"), "w") as file:
         json.dump({"made_by": {"nvcc": re.search(r"V[\d.]+", version).group(0)}}, file, indent=1)

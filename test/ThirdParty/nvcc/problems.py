@@ -314,13 +314,59 @@ def cluster_exchange(rng):
     return job([8], 32, dict(x=Array(x, "i32"), y=Array.out(y.shape, "i32")), ["x", "y"], dict(y=y), cluster=[4])
 
 
+def tiled(array, kind, rows, columns, box_rows, box_columns, swizzle="128B"):
+    """The tensor map of a row-major matrix."""
+    size = 4 if kind in ("f32", "tf32") else 2
+    return {"map": {"array": array, "type": kind, "sizes": [columns, rows], "strides": [columns * size],
+                    "box": [box_columns, box_rows], "swizzle": swizzle}}
+
+
+def gemm(rng, m, n, k, kind, box_a, box_b, block, smem, rows, cluster=None):
+    """C = A Bt."""
+    a, b = exact(rng, (m, k), 3), exact(rng, (n, k), 3)
+    depth = 128 // (4 if kind == "f32" else 2)
+    more = dict(cluster=[cluster]) if cluster else {}
+    return job([m // rows, n // 64], block, dict(a=Array(a, kind), b=Array(b, kind), c=Array.out((m, n), "f32")),
+               [tiled("a", kind, m, k, box_a, depth), tiled("b", kind, n, k, box_b, depth), "c", f"i32:{n}", f"i32:{k}"],
+               dict(c=a @ b.T), smem=smem, **more)
+
+
+def gemm_wgmma(rng):
+    return gemm(rng, 256, 128, 512, "bf16", 64, 32, 256, 6 * 8192, 64, 2)
+
+
+def gemm_wgmma_tf32(rng):
+    return gemm(rng, 128, 128, 256, "f32", 64, 32, 256, 6 * 8192, 64, 2)
+
+
+def bulk_copies(rng):
+    x, vector = exact(rng, (64, 96)), exact(rng, 64)
+    sums = np.zeros(64, np.float32)
+    for r in range(0, 64, 32):
+        for c in range(0, 96, 32):
+            sums += (x[r:r + 2, c:c + 32] + 1).reshape(-1) + vector
+    return job([3, 2], 128, dict(x=Array(x, "f32"), y=Array.out(x.shape, "f32"), vector=Array(vector, "f32"),
+                                 sums=Array.zeros((64,), "f32")),
+               [tiled("x", "f32", 64, 96, 32, 32, "none"), tiled("y", "f32", 64, 96, 32, 32, "none"), "vector", "sums"],
+               dict(y=x + 1, sums=sums))
+
+
+def gemm_tcgen05(rng):
+    return gemm(rng, 256, 128, 320, "bf16", 128, 64, 128, 2 * (128 + 64) * 128, 128)
+
+
+def gemm_tcgen05_pair(rng):
+    return gemm(rng, 512, 128, 320, "bf16", 128, 32, 128, 2 * (128 + 32) * 128, 128, 2)
+
+
 PORTABLE = [atomics, warps, functions, stacks, doubles, singles, halves, integers, mma_pipeline, mma_shapes, block_sum,
             last_block, cluster_histogram, cluster_exchange]
 
 
 def problems():
     """(compiler, target, name, PTX file, job) of each kernel that was compiled."""
-    sets = {"portable": PORTABLE}
+    sets = {"portable": PORTABLE, "hopper": [gemm_wgmma, gemm_wgmma_tf32, bulk_copies],
+            "blackwell": [gemm_tcgen05, gemm_tcgen05_pair]}
     for path in sorted(glob.glob(os.path.join(HERE, "ptx", "*.ptx"))):
         source, target, _ = os.path.basename(path).split(".")
         for problem in sets.get(source, []):
