@@ -7,7 +7,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-all_sections=(cases exact graphs huge repeat bench prototypes peers compare sanitizer)
+all_sections=(cases exact graphs functions hard huge repeat bench prototypes peers compare sanitizer)
 
 kernel_run=$root/build/bin/kernel-run
 bundles=$root/build/bundles
@@ -21,6 +21,7 @@ tokens=0,1,2,7,63,64,65,127,128,129,131,2047,2049,4097
 max_tokens=
 match='*'
 huge=
+hard_tokens=600
 runs=50
 peers_budget=240
 peer_names=
@@ -47,6 +48,11 @@ what passed, and exits with 0 only if everything did.
                 each value of the bool parameters
     graphs      the bundles of --graphs on exact inputs, or within the numerics
                 contract's bound where a graph has no exact inputs
+    functions   elementary functions in kernels against f64: the bundles of
+                BUNDLES/functions, as test/Integration/elementary_functions.py
+                compiles them (needs numpy)
+    hard        f32 graphs on each kind of hard inputs, within the bound of their
+                routes: the cases of at most --hard-tokens tokens
     huge        exact inputs of --huge tokens, compared at both ends (only with
                 --huge)
     repeat      --runs runs of each case give identical bytes
@@ -58,6 +64,7 @@ what passed, and exits with 0 only if everything did.
                 with --sanitizer, or named here)
   --match=PATTERN     only bundles whose name matches, such as 'ssm_*'
   --huge=N            tokens of that section, such as 1400000
+  --hard-tokens=N     tokens of section 'hard' at most (default $hard_tokens)
   --tokens=A,B        token counts of 'exact' (default $tokens)
   --max-tokens=N      leaves out larger cases everywhere
   --runs=N            timed and repeated runs of a case (default $runs)
@@ -114,6 +121,7 @@ while (($#)); do
   --max-tokens) max_tokens=$value ;;
   --match) match=$value ;;
   --huge) huge=$value ;;
+  --hard-tokens) hard_tokens=$value ;;
   --runs) runs=$value ;;
   --prototypes) prototypes=$value ;;
   --peers) peer_names=$value ;;
@@ -247,6 +255,7 @@ wanted() { # SECTION
     sanitizer) [[ $sanitizer == true ]] ;;
     prototypes) [[ -n $prototypes ]] ;;
     graphs) [[ -d $graphs ]] ;;
+    functions) [[ -d $bundles/functions ]] ;;
     huge) [[ -n $huge ]] ;;
     *) true ;;
     esac
@@ -324,6 +333,23 @@ if wanted graphs; then
     [[ -f $cases ]] || die "section graphs: $bundle has no $cases beside it"
     name=$(basename "$bundle" .bfb)
     step graphs "$name" run_graph "$bundle" "$cases" "$details/graphs-$name.json"
+  done
+fi
+
+if wanted functions; then
+  step functions "against f64" python3 "$root/test/Integration/elementary_functions.py" check \
+    --kernel-run "$kernel_run" --dir "$bundles/functions" --device "$device" \
+    --json "$details/functions.json"
+  cp "$details/functions-against_f64.log" "$details/functions.md"
+fi
+
+if wanted hard; then
+  for bundle in "${bundle_files[@]}"; do
+    name=$(basename "$bundle" .bfb)
+    for kind in scaled mixed subnormal huge; do
+      step hard "$name $kind" run_cases "$bundle" "${cases_of[$bundle]}" \
+        --inputs="hard:$kind" --max-tokens "$hard_tokens" --json "$details/hard-$name-$kind.json"
+    done
   done
 fi
 

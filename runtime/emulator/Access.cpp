@@ -155,6 +155,10 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
         if (isSync && !isLoad)
           releaseGlobal(warp, address);
         acquires = isSync && isLoad;
+        if (launch.overlapped && mayOverlap(warp) &&
+            !checkOverlap(warp, inst, static_cast<int>(lane), *allocation,
+                          address, total))
+          return false;
         if (isLoad
                 ? !checkGlobalRead(warp, inst, static_cast<int>(lane),
                                    *allocation, address, total, isSync, isSync)
@@ -343,6 +347,10 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
       }
       counts.globalBytesStored += total;
       if (checks) {
+        if (launch.overlapped && mayOverlap(warp) &&
+            !checkOverlap(warp, inst, static_cast<int>(lane), *allocation,
+                          address, total))
+          return false;
         releaseGlobal(warp, address);
         if ((op != AtomicOp::Exch &&
              !checkGlobalRead(warp, inst, static_cast<int>(lane), *allocation,

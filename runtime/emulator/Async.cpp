@@ -53,6 +53,7 @@ bool Executor::issueCopy(Warp &warp, const Inst &inst, uint32_t mask) {
     copy->inst = &inst;
     copy->reduce = static_cast<AtomicOp>(inst.sub);
     copy->type = inst.type;
+    copy->overlaps = checks && mayOverlap(warp);
     auto toShared = [&](uint64_t address) {
       return static_cast<uint32_t>(address);
     };
@@ -616,6 +617,10 @@ bool Executor::tensorLoad(Copy &copy) {
           !checkGlobalRead(*copy.warp, *copy.inst, static_cast<int>(copy.lane),
                            *allocation, from, bytes, false))
         return false;
+      if (copy.overlaps &&
+          !checkOverlap(*copy.warp, *copy.inst, static_cast<int>(copy.lane),
+                        *allocation, from, bytes))
+        return false;
       copyFromShared(row + first * elementBytes, data, bytes);
       convertElements(row + first * elementBytes, static_cast<uint32_t>(bytes),
                       map.type);
@@ -705,6 +710,10 @@ bool Executor::tensorWrite(Copy &copy) {
                ", out of bounds or read-only: " + launch.memory->describe(to));
       return false;
     }
+    if (copy.overlaps &&
+        !checkOverlap(*copy.warp, *copy.inst, static_cast<int>(copy.lane),
+                      *allocation, to, bytes))
+      return false;
     if (checks) {
       const auto lane = static_cast<int>(copy.lane);
       for (uint32_t i = (offset + first * elementBytes) / 4;
@@ -747,6 +756,10 @@ bool Executor::stepCopy(Copy &copy) {
     if (checks && copy.bytes && data &&
         !checkGlobalRead(*copy.warp, *copy.inst, lane, *allocation, copy.global,
                          copy.bytes, false))
+      return true;
+    if (copy.overlaps && data &&
+        !checkOverlap(*copy.warp, *copy.inst, lane, *allocation, copy.global,
+                      copy.bytes))
       return true;
     for (uint32_t rest = destinations(copy); data && rest; rest &= rest - 1)
       copyFromShared(cluster.ctas[lowest(rest)]->smem.data() +
@@ -811,6 +824,10 @@ bool Executor::stepCopy(Copy &copy) {
     }
     Allocation *allocation = nullptr;
     if (uint8_t *to = launch.memory->at(copy.global, copy.bytes, &allocation)) {
+      if (copy.overlaps &&
+          !checkOverlap(*copy.warp, *copy.inst, lane, *allocation, copy.global,
+                        copy.bytes))
+        return true;
       bool isReduce = copy.kind == CopyKind::BulkReduce;
       if (checks && copy.bytes &&
           ((isReduce &&

@@ -414,6 +414,36 @@ bool Executor::checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
   return true;
 }
 
+/// Whether a warp runs while the launch before may still run, too: in a
+/// dependent launch, until griddepcontrol.wait of a thread that it knows of.
+bool Executor::mayOverlap(const Warp &warp) const {
+  if (!launch.overlapped)
+    return false;
+  for (auto [other, clock] : warp.cta->gridWaits)
+    if (other == warp.clusterIndex || warp.known.warps[other] >= clock)
+      return false;
+  return true;
+}
+
+/// What the launch before wrote is not there yet.
+bool Executor::checkOverlap(const Warp &warp, const Inst &inst, int lane,
+                            const Allocation &allocation, uint64_t address,
+                            uint64_t bytes) {
+  if (!allocation.writers || !bytes)
+    return true;
+  uint64_t offset = address - allocation.base;
+  for (uint64_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w)
+    if (allocation.writers[w].load(std::memory_order_relaxed) >> 52 ==
+        (launch.overlapped & 0xfff)) {
+      fail(warp, inst, lane,
+           "touches " + launch.memory->describe(allocation.base + 4 * w) +
+               ", which the launch before writes, without "
+               "griddepcontrol.wait");
+      return false;
+    }
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Order
 //===----------------------------------------------------------------------===//

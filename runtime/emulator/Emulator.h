@@ -62,6 +62,10 @@ struct LaunchOptions {
                              ///< multiprocessor
   bool cooperative =
       false; ///< all CTAs must be resident: a larger grid is refused
+  /// May overlap the launch before it (programmatic dependent launch): with
+  /// checks, touching what that launch wrote before griddepcontrol.wait is an
+  /// error.
+  bool dependent = false;
   unsigned registersPerThread =
       0; ///< at launch; 0: from .maxnreg or the block's size
   std::vector<std::string> roles; ///< "0-3 load", "4-11 multiply", for messages

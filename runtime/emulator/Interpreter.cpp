@@ -402,7 +402,12 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
       switch (inst.op) {
       case Op::Nop:
       case Op::GridLaunch:
+        break;
       case Op::GridWait:
+        if (checks && launch.overlapped) {
+          warp.cta->gridWaits.emplace_back(warp.clusterIndex, warp.clock());
+          ++warp.clock();
+        }
         break;
       case Op::MbarrierInitFence:
         if (checks) {

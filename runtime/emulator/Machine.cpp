@@ -74,6 +74,7 @@ Error Module::kernelInfo(const std::string &name, KernelInfo &info) const {
 struct Machine::Impl {
   DeviceMemory memory;
   uint64_t memoryLimit = 0;
+  uint32_t lastLaunch = 0; ///< Launch::id
 };
 
 Machine::Machine() : impl(new Impl) {}
@@ -580,6 +581,8 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
       std::max(1u, std::min(options.threads, residentClusters));
   static std::atomic<uint32_t> launches{0};
   launch.id = launches.fetch_add(1) % 4095 + 1;
+  launch.overlapped = options.dependent ? impl->lastLaunch : 0;
+  impl->lastLaunch = launch.id;
   launch.checks = options.checks;
   for (auto &allocation : impl->memory.all()) {
     if (!allocation || !allocation->isLive || allocation->isReadOnly)

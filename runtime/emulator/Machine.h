@@ -167,6 +167,7 @@ struct Copy {
   uint32_t barrier = 0; ///< shared::cluster address
   bool hasBarrier = false;
   bool isPair = false;    ///< .cta_group::2: see barrierRank
+  bool overlaps = false;  ///< issued before griddepcontrol.wait
   uint16_t multicast = 0; ///< 0: none
   /// The CTA whose mbarrier is credited for what the CTA `rank` receives: its
   /// own, or the one in its pair that the barrier's parity says.
@@ -203,6 +204,8 @@ struct Cta {
   std::map<uint32_t, uint32_t> knownCtas;
   int64_t freeRegisters = 0; ///< given back by setmaxnreg.dec
   std::unique_ptr<TensorMemory> tensor;
+  /// Warps of the cluster that executed griddepcontrol.wait, and their clocks.
+  std::vector<std::pair<unsigned, uint32_t>> gridWaits;
 };
 
 struct Cluster {
@@ -241,6 +244,7 @@ struct Launch {
 
   bool checks = false;
   uint32_t id = 0; ///< of this launch, for shadows of device memory
+  uint32_t overlapped = 0; ///< id of the launch that may still run; 0: none
   SyncWords syncWords;
 
   std::atomic<bool> stop{false};
@@ -481,6 +485,10 @@ private:
                      uint32_t bytes);
   bool checkCopier(const Warp &warp, const Inst &inst, int lane,
                    const Cta &owner, uint32_t word, const char *verb);
+  bool mayOverlap(const Warp &warp) const;
+  bool checkOverlap(const Warp &warp, const Inst &inst, int lane,
+                    const Allocation &allocation, uint64_t address,
+                    uint64_t bytes);
   bool checkGlobalRelease(Warp &warp, const Inst &inst, unsigned lane,
                           uint32_t mask);
   bool checkGlobalRead(const Warp &warp, const Inst &inst, int lane,

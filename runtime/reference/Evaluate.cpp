@@ -27,9 +27,17 @@ static constexpr int64_t blockElements = 4096;
 /// Blocks that one thread takes at a time, so that small ops start no thread.
 static constexpr int64_t blocksPerPiece = 16;
 
-/// What the contract allows an accumulation of `terms` products.
+/// What the contract allows an accumulation of `terms` products, relative to
+/// the sum of their magnitudes.
 static double accumulationBound(int64_t terms) {
   return 0x1p-22 * double((terms + 15) / 16);
+}
+
+static constexpr double largestF32 = 0x1.fffffep127;
+
+/// The same for what is subnormal: the step of f32 there, as often.
+static double underflowBound(int64_t terms) {
+  return 0x1p-149 * double((terms + 15) / 16);
 }
 
 /// Error that a precision may add to f32 operands, relative to sum|a||b|, where
@@ -394,8 +402,15 @@ Error Evaluator::evaluateSum(uint32_t index, Array &to) const {
     for (size_t r = 0; r < reduced.size(); ++r)
       columns.add(array, reduced[r] + free[size_t(begin)], stride, count,
                   weights.empty() ? 1 : weights[r], options.bounds);
-    for (int64_t c = 0; options.bounds && c < count; ++c)
+    for (int64_t c = 0; options.bounds && c < count; ++c) {
+      // A NaN or an infinity that follows from the operand alone.
+      if (!array.error && !std::isfinite(columns.sums[c]))
+        continue;
       columns.errors[c] += bound * columns.magnitudes[c];
+      // Partial sums may overflow, in one order or another.
+      if (columns.magnitudes[c] >= largestF32)
+        columns.errors[c] = HUGE_VAL;
+    }
     storeRounded(to.dtype, to, begin, count, columns.sums,
                  options.bounds ? columns.errors : nullptr);
   });
@@ -408,6 +423,7 @@ Error Evaluator::applyRoute(uint32_t index, ProductSpec &spec) const {
   const bundle::Op &op = *graph.ops()->Get(index);
   int64_t lengthK = numTerms(int64_t(spec.a.contract.size()), spec.weights);
   spec.relativeError = accumulationBound(lengthK);
+  spec.absoluteError = underflowBound(lengthK);
   bool single =
       spec.a.array->dtype == DType::F32 || spec.b.array->dtype == DType::F32;
   const bundle::Product *route = nullptr;
@@ -445,6 +461,7 @@ Error Evaluator::applyRoute(uint32_t index, ProductSpec &spec) const {
   spec.a.split = spec.b.split = true;
   spec.dropLowLow = terms < 4;
   spec.relativeError = accumulationBound(lengthK * terms);
+  spec.absoluteError = underflowBound(lengthK * terms);
   return {};
 }
 

@@ -41,12 +41,24 @@ enum class Part {
   Value,           // rounded or hi + lo
   NegativeLow,     // -lo
   Magnitude,       // |value|
+  FiniteMagnitude, // the same; 0 for infinities and NaN
   LargestMagnitude // |value| plus its error bound
 };
 } // namespace
 
 /// A type to which roundOnce does nothing (F32 would round f64 in Exact mode).
 static constexpr DType keepAsIs = DType::I64;
+
+static constexpr double largestF32 = 0x1.fffffep127;
+
+/// The largest and the smallest positive number of a type that operands are
+/// split into.
+static double largestOf(DType type) {
+  return type == DType::F16 ? 65504 : 0x1.fep127;
+}
+static double smallestOf(DType type) {
+  return type == DType::F16 ? 0x1p-24 : 0x1p-133;
+}
 
 /// The larger one; NaN if either is NaN.
 static double largerOf(double a, double b) { return a > b || a != a ? a : b; }
@@ -59,6 +71,10 @@ static void transformAs(bool split, Part part, double *values,
     double x = values[i];
     double value = roundOnce(type, x), low = 0;
     if (split) {
+      // The first part does not become infinite where x is finite; where x is
+      // infinite, the second part alone is.
+      if (std::isinf(value))
+        value = std::copysign(largestOf(type), value);
       low = roundOnce(type, x - value);
       value += low;
     }
@@ -67,15 +83,18 @@ static void transformAs(bool split, Part part, double *values,
       values[i] = value;
       break;
     case Part::NegativeLow:
-      values[i] = -low;
+      values[i] = std::isfinite(low) ? -low : 0;
       break;
     case Part::Magnitude:
       values[i] = std::fabs(value);
       break;
+    case Part::FiniteMagnitude:
+      values[i] = std::isfinite(value) ? std::fabs(value) : 0;
+      break;
     case Part::LargestMagnitude: {
       double error = errors[i];
       if (error > 0 && split)
-        error += 0x1p-16 * (std::fabs(x) + error);
+        error += 0x1p-16 * (std::fabs(x) + error) + 2 * smallestOf(type);
       else if (error > 0 && type != keepAsIs)
         error = largerOf(roundOnce(type, x + error) - value,
                          value - roundOnce(type, x - error));
@@ -217,16 +236,28 @@ static void computeTile(const ProductSpec &spec, ProductKernel kernel,
       values[i] -= low[i];
   }
   if (spec.bounds) {
+    // The parts of a number have together a somewhat larger magnitude.
+    double partsPerValue = spec.a.split ? 1 + 0x1p-6 : 1;
+    std::vector<double> finite;
     accumulate(Part::LargestMagnitude, Part::LargestMagnitude, largest);
     bool inexact = spec.a.array->error || spec.b.array->error;
     if (inexact)
       accumulate(Part::Magnitude, Part::Magnitude, magnitudes);
     errors.resize(size);
     for (size_t i = 0; i < size; ++i) {
-      errors[i] = spec.relativeError * largest[i];
+      if (!inexact && largest[i] == 0)
+        continue;
+      // A NaN or an infinity that follows from the operands alone.
+      bool decided = !inexact && !std::isfinite(values[i]);
+      if (decided && finite.empty())
+        accumulate(Part::FiniteMagnitude, Part::FiniteMagnitude, finite);
+      if (decided && finite[i] * partsPerValue < largestF32)
+        continue;
+      errors[i] = spec.relativeError * largest[i] + spec.absoluteError;
       double difference = inexact ? largest[i] - magnitudes[i] : 0;
       errors[i] += difference < 0 ? 0 : difference; // NaN stays
-      if (std::isnan(errors[i]))
+      // Partial sums may overflow, in one order or another.
+      if (!(largest[i] * partsPerValue + errors[i] < largestF32))
         errors[i] = HUGE_VAL;
     }
   }

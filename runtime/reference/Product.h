@@ -29,6 +29,8 @@ struct ProductSpec {
   bool bounds = false;
   /// Allowed error relative to the sum of |a||b|.
   double relativeError = 0;
+  /// Allowed error beside it: partial sums that are subnormal.
+  double absoluteError = 0;
   int threads = 0;
 };
 

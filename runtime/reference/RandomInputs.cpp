@@ -1,4 +1,4 @@
-//===- RandomInputs.cpp - Standard normal inputs --------------------------===//
+//===- RandomInputs.cpp - Standard normal and hard inputs -----------------===//
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Random.h"
@@ -114,8 +114,116 @@ void reference::fillRandom(Tensor &tensor, const std::string &name,
   });
 }
 
+//===----------------------------------------------------------------------===//
+// Hard inputs
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The range of a type, for what lies at its ends.
+struct Range {
+  int minExponent;   // of the smallest normal number
+  int numSubnormals; // steps of two below that
+  double largest;
+  int scale;         // exponents of rows and columns: -scale to scale
+  int mixedExponent; // of large and of small elements
+};
+
+/// Makes the numbers of a tensor hard for the routes of products.
+class Hardener {
+public:
+  Hardener(Inputs kind, const Tensor &tensor, const std::string &name,
+           uint64_t seed)
+      : kind(kind), range(rangeOf(tensor.dtype)),
+        columns(tensor.shape.empty() ? 1 : tensor.shape.back()),
+        elements(seed, name + ".elements"), rows(seed, name + ".rows"),
+        cols(seed, name + ".columns") {}
+
+  double operator()(int64_t i, double value) const {
+    auto position = uint64_t(i);
+    int64_t row = i / columns, column = i % columns;
+    switch (kind) {
+    case Inputs::HardScaled:
+      return std::ldexp(value, exponent(rows, row) + exponent(cols, column));
+    case Inputs::HardMixed:
+      return std::ldexp(value, elements.bits(position) & 1
+                                   ? range.mixedExponent
+                                   : -range.mixedExponent);
+    case Inputs::HardSubnormal:
+      if (elements.bits(2 * position) & 1)
+        return value;
+      return std::ldexp(value,
+                        range.minExponent -
+                            int(elements.below(2 * position + 1,
+                                               uint64_t(range.numSubnormals))));
+    case Inputs::HardHuge: {
+      if (int64_t(rows.below(uint64_t(row), uint64_t(columns))) != column)
+        return value;
+      double below = double(elements.bits(position) >> 11) * 0x1p-53 * 0x1p-8;
+      return std::copysign(range.largest * (1 - below), value);
+    }
+    default:
+      return value;
+    }
+  }
+
+private:
+  Inputs kind;
+  Range range;
+  int64_t columns;
+  RandomStream elements, rows, cols;
+
+  static Range rangeOf(DType dtype) {
+    switch (dtype) {
+    case DType::F16:
+      return {-14, 11, 65504, 3, 10};
+    case DType::BF16:
+      return {-126, 8, 0x1.fep127, 60, 100};
+    default:
+      return {-126, 24, 0x1.fffffep127, 60, 100};
+    }
+  }
+  int exponent(const RandomStream &stream, int64_t i) const {
+    return int(stream.below(uint64_t(i), uint64_t(2 * range.scale + 1))) -
+           range.scale;
+  }
+};
+} // namespace
+
+static void makeHard(Tensor &tensor, Inputs kind, const std::string &name,
+                     uint64_t seed) {
+  if (tensor.dtype != DType::F32 && tensor.dtype != DType::BF16 &&
+      tensor.dtype != DType::F16)
+    return;
+  Hardener harden(kind, tensor, name, seed);
+  int64_t count = tensor.numElements();
+  constexpr int64_t piece = 1 << 16;
+  parallelFor((count + piece - 1) / piece, 0, [&](int64_t p) {
+    for (int64_t i = p * piece; i < std::min(count, (p + 1) * piece); ++i)
+      tensor.set(i, harden(i, tensor.at(i)));
+  });
+}
+
+const std::map<std::string, Inputs> &reference::inputKinds() {
+  static const std::map<std::string, Inputs> kinds = {
+      {"random", Inputs::Random},
+      {"exact", Inputs::Exact},
+      {"hard:scaled", Inputs::HardScaled},
+      {"hard:mixed", Inputs::HardMixed},
+      {"hard:subnormal", Inputs::HardSubnormal},
+      {"hard:huge", Inputs::HardHuge}};
+  return kinds;
+}
+
+const char *reference::nameOf(Inputs kind) {
+  for (const auto &[name, value] : inputKinds())
+    if (value == kind)
+      return name.c_str();
+  return "?";
+}
+
 Error reference::makeInputs(const bundle::Graph &graph, Inputs kind,
-                            uint64_t seed, Problem &problem) {
+                            uint64_t seed, Problem &problem,
+                            const std::vector<std::string> &hardInputs) {
   if (kind == Inputs::Exact)
     return makeExactInputs(graph, seed, problem);
   ResolvedGraph resolved;
@@ -126,7 +234,13 @@ Error reference::makeInputs(const bundle::Graph &graph, Inputs kind,
     const bundle::Argument *argument = graph.inputs()->Get(i);
     problem.inputs.emplace_back(resolved.dtypes[argument->value()],
                                 resolved.shapes[argument->value()]);
-    fillRandom(problem.inputs.back(), argument->name()->str(), seed, 0);
+    std::string name = argument->name()->str();
+    fillRandom(problem.inputs.back(), name, seed, 0);
+    bool hard = hardInputs.empty() ||
+                std::find(hardInputs.begin(), hardInputs.end(), name) !=
+                    hardInputs.end();
+    if (isHard(kind) && hard)
+      makeHard(problem.inputs.back(), kind, name, seed);
   }
   return {};
 }

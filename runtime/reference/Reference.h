@@ -56,10 +56,27 @@ using Error = std::string;
 /// square root of its last extent. Exact: small integers in operands of
 /// products, and points at which elementary functions and their derivatives are
 /// exact elsewhere, such that every accumulation of the graph is exact in any
-/// order; fails with a reason if the graph has no such points.
-enum class Inputs { Random, Exact };
+/// order; fails with a reason if the graph has no such points. Hard: random
+/// ones made unpleasant for the routes of products (docs/numerics.md, "Hard
+/// inputs").
+enum class Inputs {
+  Random,
+  Exact,
+  HardScaled,
+  HardMixed,
+  HardSubnormal,
+  HardHuge
+};
+/// "random", "exact", "hard:scaled" and so on.
+const std::map<std::string, Inputs> &inputKinds();
+const char *nameOf(Inputs kind);
+inline bool isHard(Inputs kind) { return kind >= Inputs::HardScaled; }
+
+/// `hardInputs`: of a hard kind, the inputs that are; the others are random.
+/// Empty: all.
 Error makeInputs(const bundle::Graph &graph, Inputs kind, uint64_t seed,
-                 Problem &problem);
+                 Problem &problem,
+                 const std::vector<std::string> &hardInputs = {});
 
 /// Eager: each op computed in f32 and rounded to its type. Exact: f64, no
 /// rounding. Declared: eager, with each product's operands rounded as
@@ -150,6 +167,8 @@ struct Comparison {
   int64_t elements = 0;
   int64_t mismatches = 0; // outside the tolerance, NaN and Inf among them
   int64_t nonFinite = 0;  // NaN or Inf where the expected value is finite
+  /// Against bounds: elements whose bound is infinite, so that anything passes.
+  int64_t unbounded = 0;
   /// The largest absolute error (of the mismatches, if there are any) and its
   /// row-major index.
   double maxError = 0;

@@ -39,6 +39,7 @@ ORDERS = ["order=inorder", "order=adversarial,seed=1", "order=adversarial,seed=2
 # of split operands are zero on exact ones.
 RANDOM_INPUTS = "order=inorder,seed=0"
 STEPS = 100_000_000
+TARGET = "sm_90a"
 
 # Faults that nothing finds, with the reason: gaps of the emulator.
 SURVIVORS = {
@@ -322,7 +323,7 @@ class Hunt:
             text = cutFeatures(file.read())
         with open(source, "w") as file:
             file.write(text)
-        subprocess.run([self.options.kernel_opt, source, "--emit=bundle", "--target=sm_90a", "-o", bundle], check=True)
+        subprocess.run([self.options.kernel_opt, source, "--emit=bundle", f"--target={TARGET}", "-o", bundle], check=True)
         ptx = os.path.join(self.directory, name + ".ptx")
         subprocess.run([self.options.kernel_run, bundle, "--write-ptx", ptx], check=True)
         return bundle, {file: open(os.path.join(ptx, file)).read().splitlines() for file in sorted(os.listdir(ptx))}
@@ -405,8 +406,8 @@ class Hunt:
                 json.dump(self.rows, out, indent=1)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(description=__doc__, kind=Hunt):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel-opt", required=True)
     parser.add_argument("--kernel-run", required=True)
     parser.add_argument("--sites", type=int, default=3, help="of a fault in each graph")
@@ -416,7 +417,7 @@ def main():
     options = parser.parse_args()
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
-        hunt = Hunt(options, directory)
+        hunt = kind(options, directory)
         hunt.run()
     print(f"{len(FAULTS)} kinds of faults, {time.monotonic() - start:.0f} s")
     count = len(options.fault or FAULTS)

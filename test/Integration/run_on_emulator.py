@@ -8,7 +8,12 @@
 - the first graph of README.md, as it is there
 - the two founding graphs full-size, and some of their digests (--long: all)
 - random epilogues of bench/random_epilogues.py: 3 (--long: 20)
+- elementary functions against f64 (elementary_functions.py): a few at some
+  values (--long: all, at all 16-bit and a million f32 values)
 - eight adversarial seeds on the cut founding graphs: the same bytes each time
+- the same bundles' code for Blackwell: the bytes that Hopper's gave on the cut
+  graphs (--long: at more tokens, with every parameter, all eight seeds), and
+  the founding graphs full-size (--long: at every precision)
 
 Inputs are exact: every bit is compared. Graphs with elementary functions are
 compared within the numerics contract's bound, as their points are not exact.
@@ -31,11 +36,23 @@ DIGESTS = os.path.join(ROOT, "test", "Integration", "digests")
 # What extents are cut to, in ascending order: no multiples of a tile's 64.
 CUT_EXTENTS = [264, 520, 776, 1032]
 TOKENS = [1, 131]
+BLACKWELL = "sm_100f"
+BLACKWELL_TOKENS = [1, 129]
+BLACKWELL_TOKENS_LONG = [1, 7, 127, 129, 300, 513]
+# Seeds that run without --long.
+BLACKWELL_SEEDS = [1, 2]
 SEEDS = range(8)
-# The cases of the digests that run without --long.
+# The functions and the cases of the digests that run without --long.
+SHORT_FUNCTIONS = ["exp:f32", "log:ext", "gelu_tanh:bf16", "gelu_erf:f32", "gelu_tanh_grad:f32", "tanh_afn:f32",
+                   "div:f32"]
 SHORT_CASES = {"ssm_gate_backward": [1, 6, 14, 15], "mlp_gelu_backward": [2]}
 FULL_SIZE = {"ssm_gate_backward": ("B=1,S=131", "use_silu_gate=true", []),
              "mlp_gelu_backward": ("S=64", "", ["--matmul-precision=fp16"])}
+# Dimensions and parameters, and precisions; the first of each without --long.
+BLACKWELL_FULL_SIZE = {
+    "ssm_gate_backward": ([("B=1,S=131", "use_silu_gate=true"), ("B=1,S=131", "use_silu_gate=false"),
+                           ("B=1,S=128", "use_silu_gate=true"), ("B=1,S=128", "use_silu_gate=false")], [None]),
+    "mlp_gelu_backward": ([("S=64", ""), ("S=131", "")], ["fp16", "bf16x3", "tf32"])}
 
 
 def cutFeatures(text):
@@ -62,25 +79,25 @@ class Tests:
             print("    " + output.strip().replace("\n", "\n    ")[-3000:], flush=True)
         return good
 
-    def execute(self, name, command, environment=None):
+    def execute(self, name, command, environment=None, limit=600):
         start = time.monotonic()
         try:
-            result = subprocess.run(command, text=True, capture_output=True, timeout=600,
+            result = subprocess.run(command, text=True, capture_output=True, timeout=limit,
                                     env={**os.environ, **(environment or {})})
             good, output = result.returncode == 0, result.stdout + result.stderr
         except (OSError, subprocess.TimeoutExpired) as error:
             good, output = False, str(error)
         return self.report(name, good, time.monotonic() - start, output)
 
-    def compile(self, source, name, flags=()):
+    def compile(self, source, name, flags=(), targets="sm_90a"):
         """The bundle, or None."""
         bundle = os.path.join(self.directory, name + ".bfb")
-        good = self.execute(f"compile {name}", [self.options.kernel_opt, source, "--emit=bundle", "--target=sm_90a",
-                                                *flags, "-o", bundle])
+        good = self.execute(f"compile {name} for {targets}", [
+            self.options.kernel_opt, source, "--emit=bundle", f"--target={targets}", *flags, "-o", bundle])
         return bundle if good else None
 
-    def emulate(self, name, bundle, arguments, settings=""):
-        return self.execute(name, [self.options.kernel_run, bundle, "--device=emulator", *arguments],
+    def emulate(self, name, bundle, arguments, settings="", target="sm_90a"):
+        return self.execute(name, [self.options.kernel_run, bundle, f"--device=emulator:{target}", *arguments],
                             {"BACKFUSE_EMULATOR": settings} if settings else None)
 
     # ---------------------------------------------------------------- tests
@@ -99,10 +116,11 @@ class Tests:
             text = cutFeatures(file.read())
         with open(cut, "w") as file:
             file.write(text)
-        bundle = self.compile(cut, name + ".cut")
+        bundle = self.compile(cut, name + ".cut", targets=f"sm_90a,{BLACKWELL}")
         if not bundle:
             return
         dims, params = self.signature(cut)
+        self.blackwell(name, bundle, dims, params)
         for tokens in TOKENS:
             for values in itertools.product(["true", "false"], repeat=len(params)):
                 # All tokens along the last dimension.
@@ -124,6 +142,38 @@ class Tests:
         for seed in SEEDS:
             self.emulate(f"{name} cut, adversarial seed {seed}", bundle, ["--compare-digests", digests],
                          f"order=adversarial,seed={seed}")
+
+    def blackwell(self, name, bundle, dims, params):
+        """The code for Blackwell gives the bytes that Hopper's gives, and the evaluator."""
+        choices = list(itertools.product(["true", "false"], repeat=len(params)))
+        for tokens in BLACKWELL_TOKENS_LONG if self.options.long else BLACKWELL_TOKENS:
+            for values in choices if self.options.long else choices[:1]:
+                sizes = ",".join(f"{d}={tokens if d == dims[-1] else 1}" for d in dims)
+                setting = ",".join(f"{p}={v}" for p, v in zip(params, values))
+                digests = os.path.join(self.directory, f"{name}.{tokens}.{setting}.json")
+                if not self.emulate(f"{name} cut, {sizes} {setting}, digests", bundle,
+                                    ["--inputs=exact", "--dims", sizes, "--digests", digests]
+                                    + (["--set", setting] if setting else [])):
+                    continue
+                where = f"{name} cut on {BLACKWELL}, {sizes} {setting}"
+                self.emulate(where, bundle, ["--compare-digests", digests], target=BLACKWELL)
+                if tokens != 129:
+                    continue
+                for seed in SEEDS if self.options.long else BLACKWELL_SEEDS:
+                    self.emulate(f"{where}, adversarial seed {seed}", bundle, ["--compare-digests", digests],
+                                 f"order=adversarial,seed={seed}", BLACKWELL)
+
+    def blackwellFullSize(self, name):
+        source = os.path.join(ROOT, "examples", name + ".mlir")
+        cases, precisions = BLACKWELL_FULL_SIZE[name]
+        for precision in precisions if self.options.long else precisions[:1]:
+            what = f"{name} {precision}" if precision else name
+            bundle = self.compile(source, f"{what} {BLACKWELL}".replace(" ", "."),
+                                  [f"--matmul-precision={precision}"] if precision else [], BLACKWELL)
+            for dims, setting in (cases if self.options.long else cases[:1]) if bundle else []:
+                self.emulate(f"{what} on {BLACKWELL}, {dims} {setting}", bundle,
+                             ["--inputs=exact", "--dims", dims] + (["--set", setting] if setting else []),
+                             target=BLACKWELL)
 
     def founding(self, name):
         source = os.path.join(ROOT, "examples", name + ".mlir")
@@ -151,15 +201,27 @@ class Tests:
         if bundle:
             self.emulate("README's first graph, T=131", bundle, ["--inputs=exact", "--dims", "T=131"])
 
+    def elementaryFunctions(self):
+        directory = os.path.join(self.directory, "functions")
+        script = os.path.join(ROOT, "test", "Integration", "elementary_functions.py")
+        names = [] if self.options.long else SHORT_FUNCTIONS
+        if self.execute("compile elementary functions", [
+                sys.executable, script, "compile", "--kernel-opt", self.options.kernel_opt, "--dir", directory, *names],
+                limit=3600):
+            self.execute("elementary functions against f64", [
+                sys.executable, script, "check", "--kernel-run", self.options.kernel_run, "--dir", directory,
+                "--device=emulator", *([] if self.options.long else ["--points=100000"])], limit=3600)
+
     def randomEpilogue(self, graph):
         source = os.path.join(self.directory, graph["file"])
-        bundle = self.compile(source, graph["name"])
+        bundle = self.compile(source, graph["name"], targets=f"sm_90a,{BLACKWELL}" if self.options.long else "sm_90a")
         if not bundle:
             return
         # An elementary function rounds, also on exact inputs.
         kind = ["--inputs=random", "--check=declared"] if graph["functions"] else ["--inputs=exact"]
-        self.emulate(f"{graph['name']} {' '.join(graph['functions'])}", bundle,
-                     ["--cases", re.sub(r"\.mlir$", ".json", source), *kind])
+        for target in ["sm_90a", BLACKWELL] if self.options.long else ["sm_90a"]:
+            self.emulate(f"{graph['name']} {' '.join(graph['functions'])} on {target}", bundle,
+                         ["--cases", re.sub(r"\.mlir$", ".json", source), *kind], target=target)
 
     def run(self):
         count = 20 if self.options.long else 3
@@ -168,6 +230,8 @@ class Tests:
         with open(os.path.join(self.directory, "manifest.json")) as file:
             manifest = json.load(file)
         jobs = [(self.founding, (name,)) for name in FULL_SIZE]
+        jobs.append((self.elementaryFunctions, ()))
+        jobs += [(self.blackwellFullSize, (name,)) for name in BLACKWELL_FULL_SIZE]
         for source in sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir"))):
             jobs.append((self.cutExample, (source, os.path.basename(source)[:-5])))
         jobs.append((self.firstGraph, ()))

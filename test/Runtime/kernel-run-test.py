@@ -105,6 +105,20 @@ class KernelRun(unittest.TestCase):
         self.passes("--dims", "B=4,S=0", "--set", "square=true,scale=2",
                     "--inputs=exact")
 
+    def testHardInputs(self):
+        """The JSON names their kind and counts what has no bound."""
+        for kind in ("scaled", "mixed", "subnormal", "huge"):
+            file = self.path(kind + ".json")
+            self.passes(*VALUES, f"--inputs=hard:{kind}", "--json", file)
+            with open(file) as opened:
+                document = json.load(opened)
+            self.assertEqual(document["inputs"], "hard:" + kind)
+            self.assertIn("unbounded", document["cases"][0]["checks"][0])
+        digests = self.path("hard.digests.json")
+        self.passes(*VALUES, "--inputs=hard:mixed", "--digests", digests)
+        self.assertIn("1 passed, 0 failed", self.passes("--compare-digests", digests))
+        self.passes(*VALUES, "--inputs=hard:mixed", "--hard-inputs", "x")
+
     def testListsWithoutRunning(self):
         out = self.passes("--list")
         for part in ("graph rows", "input  x : tensor<B x S x 64 x bf16>",
@@ -212,6 +226,9 @@ class KernelRun(unittest.TestCase):
                 ([*VALUES, "--set", "other=1"], "no parameter other"),
                 ([*VALUES, "--inputs=exact", "--check=eager"], "every bit"),
                 ([*VALUES, "--check=sometimes"], "--check"),
+                ([*VALUES, "--inputs=hard"], "--inputs"),
+                ([*VALUES, "--hard-inputs", "x"], "--hard-inputs needs --inputs=hard:KIND"),
+                ([*VALUES, "--inputs=hard:huge", "--hard-inputs", "q"], "the graph has no input q"),
                 ([*VALUES, "--bench"], "--bench needs a GPU"),
                 ([*VALUES, "--inputs=exact", "--ends", "9"], "--ends needs a device"),
                 ([*VALUES, "--ends", "9"], "--ends needs --inputs=exact"),

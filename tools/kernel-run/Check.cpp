@@ -2,7 +2,9 @@
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Check.h"
 
+#include <cmath>
 #include <cstdio>
+#include <set>
 
 using namespace backfuse;
 using namespace backfuse::run;
@@ -24,6 +26,9 @@ public:
   void checkRounded(Mode mode, const std::optional<PlanSummary> &plan);
   /// Against f64. With an eager evaluation: only where that passes itself.
   void checkExact(const Evaluation *eager);
+  /// Of outputs that fail: whether the device did what the plan
+  /// declares, so that it is the routes that are not precise enough.
+  void noteBounds(const std::optional<PlanSummary> &plan);
 
   std::vector<OutputCheck> checks;
   Evaluation eager; // of the last checkRounded(Mode::Eager)
@@ -32,6 +37,8 @@ private:
   OutputCheck &add(size_t output, const char *against, const char *limit,
                    const Comparison &comparison);
   void explain(OutputCheck &check, const Tensor &actual, double expected);
+  reference::Error evaluateDeclared(const PlanSummary &plan, bool bounds,
+                                    Evaluation &evaluation) const;
   std::string name(size_t output) const {
     return graph.outputs()->Get(static_cast<unsigned>(output))->name()->str();
   }
@@ -78,16 +85,40 @@ void Checker::explain(OutputCheck &check, const Tensor &actual,
   if (comparison.worst < 0 ||
       (comparison.mismatches == 0 && comparison.nonFinite == 0))
     return;
-  char text[256];
+  char text[384];
   std::snprintf(text, sizeof(text),
                 "%lld of %lld outside (%lld NaN or Inf), worst at %s: got "
-                "%.9g, expected %.9g",
+                "%.9g, expected %.9g, error %.3g",
                 static_cast<long long>(comparison.mismatches),
                 static_cast<long long>(comparison.elements),
                 static_cast<long long>(comparison.nonFinite),
                 indexText(comparison.worst, actual.shape).c_str(),
-                actual.at(comparison.worst), expected);
+                actual.at(comparison.worst), expected,
+                std::fabs(actual.at(comparison.worst) - expected));
   check.detail = text;
+  if (check.limit != "tolerance")
+    return;
+  std::snprintf(text, sizeof(text), ", allowed %.3g (%g + %g |y|)",
+                request.tolerance->atol +
+                    request.tolerance->rtol * std::fabs(expected),
+                request.tolerance->atol, request.tolerance->rtol);
+  check.detail += text;
+}
+
+reference::Error Checker::evaluateDeclared(const PlanSummary &plan, bool bounds,
+                                           Evaluation &evaluation) const {
+  reference::EvaluateOptions options;
+  options.mode = Mode::Declared;
+  options.bounds = bounds;
+  options.products = bundle.targets()
+                         ->Get(plan.target)
+                         ->variants()
+                         ->Get(plan.variant)
+                         ->products();
+  // Without products there is nothing that the declaration would change.
+  if (!options.products || options.products->size() == 0)
+    options.mode = Mode::Eager;
+  return reference::evaluate(graph, problem, options, evaluation);
 }
 
 void Checker::checkBits() {
@@ -107,24 +138,18 @@ void Checker::checkBits() {
 
 void Checker::checkRounded(Mode mode, const std::optional<PlanSummary> &plan) {
   const char *against = mode == Mode::Declared ? "declared" : "eager";
-  reference::EvaluateOptions options;
-  options.mode = mode;
-  options.bounds = !request.tolerance;
+  Evaluation evaluation;
   if (mode == Mode::Declared) {
     if (!plan)
       throw UsageError("--check=declared needs a device that runs a plan: the "
                        "reference device has no products of its own");
-    options.products = bundle.targets()
-                           ->Get(plan->target)
-                           ->variants()
-                           ->Get(plan->variant)
-                           ->products();
-    // Without products there is nothing that the declaration would change.
-    if (!options.products || options.products->size() == 0)
-      options.mode = Mode::Eager;
+    require(evaluateDeclared(*plan, !request.tolerance, evaluation));
+  } else {
+    reference::EvaluateOptions options;
+    options.mode = mode;
+    options.bounds = !request.tolerance;
+    require(reference::evaluate(graph, problem, options, evaluation));
   }
-  Evaluation evaluation;
-  require(reference::evaluate(graph, problem, options, evaluation));
   for (size_t i = 0; i < outputs.size(); ++i) {
     Comparison comparison =
         request.tolerance
@@ -164,6 +189,59 @@ void Checker::checkExact(const Evaluation *eagerEvaluation) {
   }
 }
 
+/// The routes of the products with f32 operands, each once: "bf16, fp16".
+static std::string routesOf(const bundle::Bundle &bundle,
+                            const PlanSummary &plan) {
+  const auto *products = bundle.targets()
+                             ->Get(plan.target)
+                             ->variants()
+                             ->Get(plan.variant)
+                             ->products();
+  std::set<std::string> routes;
+  for (unsigned i = 0; products && i < products->size(); ++i) {
+    const bundle::Op *op = bundle.graph()->ops()->Get(products->Get(i)->op());
+    if (op->precision() != bundle::Precision::Native)
+      routes.insert(products->Get(i)->route()->str());
+  }
+  std::string text;
+  for (const std::string &route : routes)
+    text += (text.empty() ? "" : ", ") + route;
+  return text;
+}
+
+void Checker::noteBounds(const std::optional<PlanSummary> &plan) {
+  bool failed = false;
+  for (const OutputCheck &check : checks)
+    failed |= !check.passed;
+  if (!failed || !plan || request.kind == CheckKind::Declared)
+    return;
+  std::string routes = routesOf(bundle, *plan);
+  if (routes.empty())
+    return;
+  Evaluation evaluation;
+  require(evaluateDeclared(*plan, true, evaluation));
+  std::vector<bool> within;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Comparison comparison = reference::compareBounds(
+        outputs[i], evaluation.outputs[i], evaluation.bounds[i]);
+    within.push_back(comparison.mismatches == 0);
+  }
+  for (size_t i = 0; i < checks.size(); ++i) {
+    size_t output = i % outputs.size(); // each check goes through all outputs
+    if (checks[i].passed)
+      continue;
+    const char *missed = request.tolerance
+                             ? "the tolerance"
+                             : "the bound of the precision in the graph";
+    checks[i].note =
+        within[output]
+            ? "the device kept the accumulation bound of its route (" + routes +
+                  "): it is that precision that misses " + missed
+            : "the accumulation bound of the route (" + routes +
+                  ") is broken, too: the device is wrong";
+  }
+}
+
 std::vector<OutputCheck> backfuse::run::checkOutputs(
     const Bundle &bundle, const reference::Problem &problem,
     const std::vector<Tensor> &outputs, const std::optional<PlanSummary> &plan,
@@ -194,5 +272,7 @@ std::vector<OutputCheck> backfuse::run::checkOutputs(
       checker.checkExact(&checker.eager);
     break;
   }
+  if (request.kind != CheckKind::Bits)
+    checker.noteBounds(plan);
   return checker.checks;
 }

@@ -22,6 +22,7 @@ struct OutputCheck {
   bool passed = false;
   bool skipped = false; // the eager reference itself fails against f64
   std::string detail;   // about the worst element; empty if all match
+  std::string note;     // whether an output that fails keeps its bound
 };
 
 struct CheckRequest {

@@ -73,10 +73,10 @@ std::vector<Case> backfuse::run::readDigests(const std::string &path,
                        document.at("graph").get<std::string>() +
                        ", the bundle holds " + signature.graph);
     std::string kind = document.at("inputs").get<std::string>();
-    if (kind != "exact" && kind != "random")
+    auto known = reference::inputKinds().find(kind);
+    if (known == reference::inputKinds().end())
       throw UsageError(path + ": unknown inputs '" + kind + "'");
-    inputs =
-        kind == "exact" ? reference::Inputs::Exact : reference::Inputs::Random;
+    inputs = known->second;
     seed = document.at("seed").get<uint64_t>();
     std::vector<Case> cases;
     for (const json &raw : document.at("cases")) {
@@ -132,11 +132,10 @@ void backfuse::run::writeDigests(const std::string &path,
                      {"params", result.problem.params},
                      {"outputs", result.digests}});
   }
-  json document = {
-      {"schema", schemaName},
-      {"graph", signature.graph},
-      {"inputs", inputs == reference::Inputs::Exact ? "exact" : "random"},
-      {"seed", seed},
-      {"cases", cases}};
+  json document = {{"schema", schemaName},
+                   {"graph", signature.graph},
+                   {"inputs", reference::nameOf(inputs)},
+                   {"seed", seed},
+                   {"cases", cases}};
   writeWhole(path, document.dump(1) + "\n");
 }

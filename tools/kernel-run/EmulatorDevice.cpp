@@ -253,6 +253,7 @@ void EmulatorDevice::runStep(const bf_step &step) {
           step.kernel_index);
   emulator::LaunchOptions options = defaults;
   options.cooperative = step.cooperative;
+  options.dependent = step.dependent;
   options.registersPerThread = kernel.registers();
   for (unsigned i = 0; kernel.roles() && i < kernel.roles()->size(); ++i)
     options.roles.push_back(kernel.roles()->Get(i)->str());

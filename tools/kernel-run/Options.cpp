@@ -110,6 +110,10 @@ static void checkTogether(const Options &options) {
          "--inputs=exact compares every bit: leave --tolerance out");
   refuse(exact && !options.inputFiles.empty(),
          "--inputs=exact makes all inputs: leave --input out");
+  refuse(!options.hardInputs.empty() && !reference::isHard(options.inputs),
+         "--hard-inputs needs --inputs=hard:KIND");
+  refuse(!options.hardInputs.empty() && !options.digestsFile.empty(),
+         "--digests keeps no names of inputs: leave --hard-inputs out");
   refuse(options.ends && !exact, "--ends needs --inputs=exact");
   refuse(options.ends && !options.outputDir.empty(),
          "--ends keeps no outputs: leave --output-dir out");
@@ -162,14 +166,19 @@ std::optional<int> backfuse::run::parseOptions(int argc, char **argv,
                  "write the outputs there as NAME.npy")
       ->type_name("DIR");
   app.add_option("--seed", options.seed, "seed of the inputs (default 0)");
-  std::map<std::string, reference::Inputs> inputKinds = {
-      {"random", reference::Inputs::Random},
-      {"exact", reference::Inputs::Exact}};
-  app.add_option("--inputs", options.inputs,
-                 "random (default), or exact: small integers, every bit of the "
-                 "outputs is compared")
-      ->transform(CLI::CheckedTransformer(inputKinds))
+  app.add_option(
+         "--inputs", options.inputs,
+         "random (default); exact: small integers, every bit of the outputs is "
+         "compared; or random ones that are hard for the routes of products: "
+         "hard:scaled (rows and columns times 2^-60 to 2^60), hard:mixed "
+         "(elements times 2^100 beside 2^-100), hard:subnormal (every second "
+         "element), hard:huge (one element a row near the type's maximum)")
+      ->transform(CLI::CheckedTransformer(reference::inputKinds()))
       ->type_name("KIND");
+  list("--hard-inputs", options.hardInputs,
+       "which inputs --inputs=hard:KIND makes hard, the others being random "
+       "(default: all)",
+       "NAME,...");
   std::map<std::string, CheckKind> checkKinds = {
       {"none", CheckKind::None},
       {"eager", CheckKind::Eager},

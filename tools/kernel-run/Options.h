@@ -16,6 +16,7 @@ struct Options {
   std::string outputDir;
   uint64_t seed = 0;
   reference::Inputs inputs = reference::Inputs::Random;
+  std::vector<std::string> hardInputs;
   std::optional<CheckKind> check;
   std::optional<Tolerance> tolerance;
   std::string casesFile;

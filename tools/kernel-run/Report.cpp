@@ -115,7 +115,17 @@ void Report::printRow(const CaseResult &result) const {
                   check.output.c_str(), check.against.c_str(),
                   check.limit.c_str(), percent(check.comparison).c_str(),
                   100 * check.needed, check.detail.c_str());
+    if (!check.note.empty())
+      std::printf("        %s\n", check.note.c_str());
   }
+  // Where anything passes, "100%" says nothing.
+  for (const OutputCheck &check : result.checks)
+    if (check.comparison.unbounded)
+      std::printf("      %s against %s: %lld of %lld elements have no bound "
+                  "(overflow, or a NaN that rounding errors decide)\n",
+                  check.output.c_str(), check.against.c_str(),
+                  static_cast<long long>(check.comparison.unbounded),
+                  static_cast<long long>(check.comparison.elements));
   if (result.timing)
     printTiming(result);
   std::fflush(stdout);
@@ -156,6 +166,7 @@ static json checkJson(const OutputCheck &check) {
                  {"elements", comparison.elements},
                  {"mismatches", comparison.mismatches},
                  {"non_finite", comparison.nonFinite},
+                 {"unbounded", comparison.unbounded},
                  {"matched", comparison.matched()},
                  {"needed", check.needed},
                  {"max_error", comparison.maxError},
@@ -163,6 +174,8 @@ static json checkJson(const OutputCheck &check) {
                  {"skipped", check.skipped}};
   if (!check.detail.empty())
     result["detail"] = check.detail;
+  if (!check.note.empty())
+    result["note"] = check.note;
   return result;
 }
 

@@ -577,6 +577,57 @@ TEST(Checks, WorkInFlightAtTheEnd) {
 }
 
 // Checks cost time: without them nothing is reported that has no effect.
+// A launch that may overlap the one before it waits for that before it touches
+// what it wrote.
+TEST(Checks, DependentLaunches) {
+  const std::string wait = "griddepcontrol.wait; ";
+  auto launchTwo = [&](const std::string &second, bool dependent, Order order) {
+    TestKernel kernel;
+    std::string start =
+        "ld.param.u64 %rd1, [p0]; ld.param.u64 %rd7, [p1]; mov.u32 %r1, "
+        "%tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; add.u64 "
+        "%rd8, %rd7, %rd2; ";
+    uint64_t data = kernel.machine.allocate(512, "data", false);
+    uint64_t out = kernel.machine.allocate(512, "out", false);
+    kernel.shape.block = {64, 1, 1};
+    kernel.options.order = order;
+    std::vector<std::vector<uint8_t>> args = {kernel.number(data),
+                                              kernel.number(out)};
+    kernel.load(kernelText(start + "st.global.u32 [%rd3], %r1; "
+                                   "griddepcontrol.launch_dependents; ret;",
+                           2));
+    kernel.runOk(args);
+    kernel.load(kernelText(start + second + " ret;", 2));
+    kernel.options.dependent = dependent;
+    return kernel.run(args).text();
+  };
+  const std::string use =
+      "ld.global.u32 %r2, [%rd3]; st.global.u32 [%rd8], %r2;";
+  for (Order order : {Order::InOrder, Order::Random, Order::Adversarial}) {
+    EXPECT_EQ(launchTwo(wait + use, true, order), "");
+    EXPECT_EQ(launchTwo(use, false, order), "");
+    // One thread waits, a barrier tells the others.
+    EXPECT_EQ(launchTwo("setp.eq.u32 %p1, %r1, 0; @%p1 " + wait +
+                            "bar.sync 0; " + use,
+                        true, order),
+              "");
+    // What nobody wrote before may be touched.
+    EXPECT_EQ(launchTwo("st.global.u32 [%rd8], %r1; " + wait +
+                            "ld.global.u32 %r2, [%rd3];",
+                        true, order),
+              "");
+    EXPECT_NE(launchTwo(use, true, order).find("without griddepcontrol.wait"),
+              std::string::npos);
+    EXPECT_NE(launchTwo("st.global.u32 [%rd3], %r1; " + wait, true, order)
+                  .find("which the launch before writes"),
+              std::string::npos);
+    EXPECT_NE(launchTwo("setp.eq.u32 %p1, %r1, 0; @%p1 " + wait + use, true,
+                        order)
+                  .find("without griddepcontrol.wait"),
+              std::string::npos);
+  }
+}
+
 TEST(Checks, CanBeSwitchedOff) {
   Launch launch;
   launch.checks = false;
