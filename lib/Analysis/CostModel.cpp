@@ -16,19 +16,77 @@
 using namespace mlir;
 using namespace backfuse;
 
+SmallVector<int64_t, 3> TileConfig::tileOf(mlp::FusedOp fused) const {
+  if (isComputedTransposed(fused))
+    return {tileN, tileM, tileK};
+  return {tileM, tileN, tileK};
+}
+
+static double elementBytes(Type type) {
+  return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8.0;
+}
+
+static bool isPrecision(mlp::ContractionAttr contraction,
+                        mlp::Precision precision) {
+  return contraction.getPrecision() &&
+         contraction.getPrecision().getValue() == precision;
+}
+
+/// Whether contraction `i` takes the second part of an operand, and an f32
+/// operand that is in the stage for the first part already.
+static bool sharesStage(mlp::FusedOp fused, unsigned i) {
+  return i > 0 && isPrecision(fused.getContraction(i), mlp::Precision::Bf16) &&
+         isPrecision(fused.getContraction(i - 1), mlp::Precision::Bf16x3);
+}
+
+/// Bytes of the operands that a step of contraction `i` loads for itself.
+static double loadedBytes(mlp::FusedOp fused, unsigned i,
+                          const TileConfig &config) {
+  SmallVector<int64_t, 3> tile = config.tileOf(fused);
+  double bytes = 0;
+  for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
+    double width = elementBytes(fused.getOperandOf(i, side).getType());
+    double extent = side == mlp::Side::A
+                        ? double(tile[0])
+                        : double(tile[1]) / config.ctaGroup;
+    if (width == 2 || !sharesStage(fused, i))
+      bytes += extent * config.tileK * width;
+  }
+  return bytes;
+}
+
+/// Bytes of the largest stage of the fused op: a step of one contraction, or of
+/// those that share an f32 operand.
+static int64_t stageBytes(mlp::FusedOp fused, const TileConfig &config) {
+  double bytes = 0, most = 0;
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+    bytes = (sharesStage(fused, i) ? bytes : 0) + loadedBytes(fused, i, config);
+    most = std::max(most, bytes);
+  }
+  return int64_t(most);
+}
+
 SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
                                                   const arch::Rates &rates,
                                                   int64_t smemBytes,
                                                   std::string &why) {
   SmallVector<TileConfig> configs;
+  bool transposed = false;
+  graph.walk([&](mlp::FusedOp fused) {
+    transposed |= isComputedTransposed(fused);
+  });
   // Between these, 192 columns gained less than 1 % at any token count
   // measured.
-  for (int64_t tileN : {128, 256}) {
+  for (int64_t tileN : {64, 128, 256}) {
+    if (tileN == 64 && !transposed)
+      continue; // the rows of a tile, which are tokens as a rule, are 128
     TileConfig config;
     config.tileN = tileN;
-    config.slotBytes = (config.tileM + tileN) * config.tileK * 2;
+    graph.walk([&](mlp::FusedOp fused) {
+      config.slotBytes = std::max(config.slotBytes, stageBytes(fused, config));
+    });
     // Barriers and alignment take up to 2 KiB, each column sum of a drain 4.
-    int64_t sums = 0;
+    int64_t sums = 0, staging = 0;
     bool oneAccumulator = true;
     graph.walk([&](mlp::FusedOp fused) {
       int64_t here =
@@ -36,17 +94,25 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
             return cast<mlp::YieldKindAttr>(kind).getValue() ==
                    mlp::YieldKind::SumM;
           });
-      sums = std::max(sums, here);
+      if (isComputedTransposed(fused)) // sums need no scratch, results staging
+        staging = std::max(staging, stagingBytes(fused));
+      else
+        sums = std::max(sums, here);
       // The accumulators of a tile share the registers of two warpgroups.
       oneAccumulator &= fused.getNumAccumulators() * tileN <= 256;
     });
-    config.slots = (smemBytes - 2048 - sums * 4096) / config.slotBytes;
+    config.slots = (smemBytes - 2048 - sums * 4096 - staging) / config.slotBytes;
     if (!oneAccumulator) {
       if (why.empty())
         why = "a product space has more accumulators than registers hold";
       continue;
     }
     bool fits = config.slots >= 3;
+    if (!fits && why.empty())
+      why = "has stages of " + std::to_string(config.slotBytes) +
+            " bytes, of which fewer than 3 fit into the shared memory beside " +
+            std::to_string(staging) + " bytes where results are staged; "
+            "compute fewer results in one epilogue";
     graph.walk([&](mlp::FusedOp fused) {
       std::string reason;
       if (!layOutEntry(fused, config.slotBytes, config.slots, reason)) {
@@ -77,10 +143,6 @@ static double countOperations(mlp::FusedOp fused) {
     operations += arithmetic ? width : 10;
   }
   return operations;
-}
-
-static double elementBytes(Type type) {
-  return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8.0;
 }
 
 /// Bytes of the operands and results that a drain moves per element.
@@ -126,16 +188,29 @@ struct Step {
 static Step stepOf(mlp::FusedOp fused, unsigned contraction,
                    const TileConfig &config, const arch::Rates &rates) {
   Step step;
-  double depth = double(config.tileK) / 64, height = double(config.tileM) / 128;
+  SmallVector<int64_t, 3> tile = config.tileOf(fused);
+  double depth = double(config.tileK) / 64, height = double(tile[0]) / 128;
+  // An f32 operand in two parts takes two products.
+  mlp::ContractionAttr attr = fused.getContraction(contraction);
+  double products = isPrecision(attr, mlp::Precision::Bf16x3) ? 2 : 1;
   step.tensorCycles = rates.mmaCycles(mmaKind(fused, contraction)) * depth *
-                      height * config.tileN;
-  double bytes =
-      config.tileK *
-      (config.tileM * elementBytes(fused.getA(contraction).getType()) +
-       double(config.tileN) / config.ctaGroup *
-           elementBytes(fused.getB(contraction).getType()));
+                      height * tile[1] * products;
+  // A warpgroup that converts an operand multiplies nothing meanwhile; the other
+  // one fills in what it can.
+  bool converts = elementBytes(fused.getA(contraction).getType()) !=
+                      elementBytes(fused.getB(contraction).getType()) &&
+                  !sharesStage(fused, contraction);
+  if (converts) {
+    // Of one product a step, power leaves a higher clock.
+    if (products == 1)
+      step.tensorCycles *= rates.convertMmaShare;
+    step.tensorCycles =
+        std::max(step.tensorCycles, rates.convertStepCycles * depth +
+                                        step.tensorCycles / 4);
+  }
+  double bytes = loadedBytes(fused, contraction, config);
   // One stage is being multiplied; the others are on their way.
-  double rate = rates.l2BytesPerCycle;
+  double rate = converts ? rates.convertL2BytesPerCycle : rates.l2BytesPerCycle;
   if (config.slots > 1)
     rate = std::min(rate, double((config.slots - 1) * config.slotBytes) /
                               rates.loadLatencyCycles);
@@ -167,11 +242,28 @@ int64_t backfuse::unitCost(mlp::FusedOp fused, const TileConfig &config,
   double extra =
       extraCycles(fused, config, rates,
                   isFixed ? steps : std::numeric_limits<double>::infinity());
-  return int64_t(extra / stepOf(fused, 0, config, rates).cycles() + 0.5);
+  // Kernels count steps of all contractions together.
+  double step = 0;
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i)
+    step += stepOf(fused, i, config, rates).cycles();
+  return int64_t(extra / step + 0.5);
 }
 
 int64_t backfuse::dealOrder(mlp::FusedOp fused) {
-  return fused.getContraction(0).getK().isFixed() ? 1 : 0;
+  // In a chain: what others of the launch wait for, then what need not wait,
+  // then what waits, the parts of long products first.
+  bool isFixed = fused.getContraction(0).getK().isFixed();
+  auto isInLaunch = [&](Operation *op) {
+    return isa_and_present<mlp::FusedOp>(op) &&
+           op->getBlock() == fused->getBlock();
+  };
+  int64_t depth = 0;
+  for (Value operand : fused.getContractionOperands())
+    if (Operation *producer = operand.getDefiningOp(); isInLaunch(producer))
+      depth = std::max(depth, dealOrder(cast<mlp::FusedOp>(producer)) / 4 + 1);
+  if (llvm::any_of(fused->getUsers(), isInLaunch))
+    return 4 * depth;
+  return 4 * depth + (isFixed == (depth > 0) ? 1 : 2);
 }
 
 namespace {
@@ -206,7 +298,8 @@ static Space describeSpace(mlp::FusedOp fused, const TileConfig &config,
   for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
     int64_t k = valueOf(fused.getContraction(i).getK().getExtent());
     int64_t here = llvm::divideCeil(k, config.tileK);
-    steps += here;
+    // Kernels count steps of all contractions together.
+    steps = std::max(steps, here);
     Step step = stepOf(fused, i, config, rates);
     (step.tensorCycles >= step.l2Cycles ? space.tensorCycles
                                         : space.l2Cycles) +=
@@ -225,8 +318,9 @@ static Space describeSpace(mlp::FusedOp fused, const TileConfig &config,
     }
   }
   int64_t splits = std::max<int64_t>(1, std::min(wantedSplits, steps));
-  int64_t tiles = llvm::divideCeil(m, config.tileM * config.ctaGroup) *
-                  llvm::divideCeil(n, config.tileN);
+  SmallVector<int64_t, 3> tile = config.tileOf(fused);
+  int64_t tiles = llvm::divideCeil(m, tile[0] * config.ctaGroup) *
+                  llvm::divideCeil(n, tile[1]);
   space.order = dealOrder(fused);
   space.count = tiles * splits;
   space.cost = llvm::divideCeil(steps, splits) + unitCost(fused, config, rates);
@@ -360,26 +454,44 @@ static KernelCost predictLaunch(mlp::LaunchOp launch, const TileConfig &config,
     counts.emplace_back(workers, 0);
     deal(space.count, space.cost, loads, counts.back());
   }
-  double most = -1, sum = 0;
+  // In a chain, units of a link wait until the link before has stored.
+  SmallVector<double> ends(workers, 0.0), waits(workers, 0.0);
+  double stored = 0;
+  for (auto [i, space] : llvm::enumerate(spaces)) {
+    for (int64_t cta = 0; cta < workers; ++cta) {
+      if (counts[i][cta] == 0)
+        continue;
+      if (space.order >= 4 && ends[cta] < stored) {
+        waits[cta] += stored - ends[cta];
+        ends[cta] = stored;
+      }
+      ends[cta] += double(counts[i][cta]) * space.cycles();
+    }
+    if (space.order % 4 == 0)
+      stored = *llvm::max_element(ends) +
+               rates.chainMicroseconds * 1e-6 * rates.clockHz;
+  }
+  double most = -1, sum = 0, waited = 0;
   SmallVector<int64_t> busiest;
   for (int64_t cta = 0; cta < workers; ++cta) {
-    double cycles = 0, tail = 0;
+    double tail = 0;
     SmallVector<int64_t> own;
     for (auto [i, space] : llvm::enumerate(spaces)) {
       own.push_back(counts[i][cta]);
-      cycles += double(own.back()) * space.cycles();
       if (own.back())
         tail = space.tailCycles();
     }
-    cycles += tail;
+    double cycles = ends[cta] + tail;
     sum += cycles;
     if (cycles > most) {
       most = cycles;
       busiest = own;
+      waited = waits[cta];
     }
   }
   kernel.imbalance = sum > 0 ? most * workers / sum : 1;
   addBusiest(spaces, busiest, rates, kernel);
+  kernel.handOverMicroseconds += waited * 1e6 / rates.clockHz;
   kernel.memoryMicroseconds = (kernel.bytesRead + kernel.bytesWritten) /
                               rates.memoryBytesPerSecond * 1e6;
   bool anySplit = llvm::any_of(splits, [](int64_t split) { return split > 1; });

@@ -19,14 +19,18 @@ static const arch::Rates h200 = {
     /*clockHz=*/1.87e9,
     // Fitted. The tensor core alone takes 4 (m64n256k16 in 128 cycles,
     // measured); power lowers the clock, and waits between steps are in here.
-    /*mmaCyclesPerColumn=*/5.3,
+    /*mmaCyclesPerColumn=*/5.15,
     // Half the rate of 16-bit operands, by the data sheet.
-    /*tf32MmaCyclesPerColumn=*/10.6,
+    /*tf32MmaCyclesPerColumn=*/10.3,
     // Fitted. TMA alone, no two SMs asking for the same lines: 35 measured.
-    /*l2BytesPerCycle=*/45,
+    /*l2BytesPerCycle=*/41.5,
     // 192 KB in flight reach 91 bytes a cycle in a lone SM (measured): at most
     // 2100, of which a part is the queue of a saturated port (inferred).
     /*loadLatencyCycles=*/1000,
+    // Fitted, all three: steps of 64, 128 and 256 rows take 950 to 1170 cycles.
+    /*convertStepCycles=*/880,
+    /*convertMmaShare=*/0.86,
+    /*convertL2BytesPerCycle=*/56,
     /*drainCycles=*/0,
     // Fitted, both. Eight warps share the work.
     /*drainCyclesPerOperation=*/110,
@@ -35,7 +39,9 @@ static const arch::Rates h200 = {
     /*unitCycles=*/1220,
     // Fitted: written and read by way of L2, and waited for.
     /*splitTraffic=*/3,
-    /*splitMicroseconds=*/5.9,
+    /*splitMicroseconds=*/4.0,
+    // Measured with clocks in the kernel: stores, fence, flag, first loads.
+    /*chainMicroseconds=*/4.0,
     // A copy reaches 4.2, TMA loads alone 4.32 (measured).
     /*memoryBytesPerSecond=*/4.1e12,
     // 20 us for the 56 MB of workload 022 at 64 tokens (measured by ncu).
@@ -72,6 +78,10 @@ static const arch::Rates b200 = {
     /*l2BytesPerCycle=*/75,
     // As on the H200; lines of the far die take 50 to 150 ns longer.
     /*loadLatencyCycles=*/1200,
+    // No kernel of this target converts so.
+    /*convertStepCycles=*/500,
+    /*convertMmaShare=*/1,
+    /*convertL2BytesPerCycle=*/75,
     // Tensor memory is read at 64 bytes a cycle and warp (the lowest of the
     // published figures that are credible), four warps: 32 KB in 128 cycles.
     /*drainCycles=*/128,
@@ -86,6 +96,8 @@ static const arch::Rates b200 = {
     // As on the H200.
     /*splitTraffic=*/3,
     /*splitMicroseconds=*/5.9,
+    // As on the H200.
+    /*chainMicroseconds=*/4.0,
     // 7.26 TB/s of TMA loads (measured by others; 8 by the data sheet), less
     // the 5 % that the H200's kernels fall short of the same loop.
     /*memoryBytesPerSecond=*/6.9e12,

@@ -143,18 +143,10 @@ static LogicalResult compileKernelModules(ArrayRef<ModuleOp> modules,
     return reportError(
         "--emit=" + stringifyEmitKind(options.emit) +
         " needs --target; there are: " + arch::listTargetNames());
-  CodegenOptions codegen;
-  codegen.assemble = options.emit == EmitKind::Cubin;
-  codegen.jobs = options.jobs;
-  codegen.lineInfo = options.lineInfo;
-  codegen.allowSpills = options.allowSpills;
-  codegen.allowPerformanceLoss = options.allowPerformanceLoss;
-  codegen.cacheDir = options.cacheDir;
-  codegen.dumpDir = options.dumpDir;
-  if (codegen.assemble)
-    if (llvm::Error error =
-            findPtxas(options.ptxasPath).moveInto(codegen.ptxas))
-      return reportError(std::move(error));
+  llvm::Expected<CodegenOptions> codegen =
+      makeCodegenOptions(options, options.emit == EmitKind::Cubin);
+  if (!codegen)
+    return reportError(codegen.takeError());
 
   SmallVector<KernelJob> jobs;
   for (ModuleOp module : modules)
@@ -165,11 +157,11 @@ static LogicalResult compileKernelModules(ArrayRef<ModuleOp> modules,
       jobs.push_back(*job);
     }
   SmallVector<KernelBinary> binaries;
-  if (failed(compileKernels(jobs, codegen, binaries)))
+  if (failed(compileKernels(jobs, *codegen, binaries)))
     return failure();
   for (auto [job, binary] : llvm::zip_equal(jobs, binaries))
     outputs.push_back({job.name + "." + job.target->name.str(),
-                       codegen.assemble ? std::string(binary.cubin.begin(),
+                       codegen->assemble ? std::string(binary.cubin.begin(),
                                                       binary.cubin.end())
                                         : binary.ptx});
   return success();

@@ -39,10 +39,9 @@ backfuse::lowerGraph(ModuleOp module, const CompileOptions &options) {
   if (failed(findGraph(module)))
     return failure();
   std::vector<GraphKernels> all;
-  StringRef precision =
-      options.matmulPrecision
-          ? stringifyMatmulPrecision(*options.matmulPrecision)
-          : StringRef();
+  StringRef precision = options.matmulPrecision
+                            ? stringifyMatmulPrecision(*options.matmulPrecision)
+                            : StringRef();
   for (const arch::Target *target : options.targets) {
     GraphKernels &kernels = all.emplace_back();
     kernels.target = target;
@@ -72,9 +71,8 @@ static OwningOpRef<ModuleOp> isolate(ModuleOp module, Operation *kernel) {
   return result;
 }
 
-LogicalResult
-backfuse::compileGraphKernels(std::vector<GraphKernels> &kernels,
-                              const CompileOptions &options, bool assemble) {
+llvm::Expected<CodegenOptions>
+backfuse::makeCodegenOptions(const CompileOptions &options, bool assemble) {
   CodegenOptions codegen;
   codegen.assemble = assemble;
   codegen.jobs = options.jobs;
@@ -85,11 +83,21 @@ backfuse::compileGraphKernels(std::vector<GraphKernels> &kernels,
   codegen.dumpDir = options.dumpDir;
   if (assemble)
     if (llvm::Error error =
-            findPtxas(options.ptxasPath).moveInto(codegen.ptxas)) {
-      llvm::WithColor::error(llvm::errs(), "kernel-opt")
-          << llvm::toString(std::move(error)) << "\n";
-      return failure();
-    }
+            findPtxas(options.ptxasPath).moveInto(codegen.ptxas))
+      return std::move(error);
+  return codegen;
+}
+
+LogicalResult backfuse::compileGraphKernels(std::vector<GraphKernels> &kernels,
+                                            const CompileOptions &options,
+                                            bool assemble) {
+  llvm::Expected<CodegenOptions> codegen =
+      makeCodegenOptions(options, assemble);
+  if (!codegen) {
+    llvm::WithColor::error(llvm::errs(), "kernel-opt")
+        << llvm::toString(codegen.takeError()) << "\n";
+    return failure();
+  }
   SmallVector<KernelJob> jobs;
   for (GraphKernels &target : kernels)
     for (Operation *function : target.functions) {
@@ -107,7 +115,7 @@ backfuse::compileGraphKernels(std::vector<GraphKernels> &kernels,
                       target.target, lower});
     }
   SmallVector<KernelBinary> binaries;
-  if (failed(compileKernels(jobs, codegen, binaries)))
+  if (failed(compileKernels(jobs, *codegen, binaries)))
     return failure();
   unsigned next = 0;
   for (GraphKernels &target : kernels)
@@ -150,7 +158,7 @@ LogicalResult backfuse::buildBundle(ModuleOp module,
   if (llvm::Expected<Ptxas> ptxas = findPtxas(options.ptxasPath))
     bundle.provenance->ptxas = ptxas->version;
   else
-    llvm::consumeError(ptxas.takeError()); // a plan needs none
+    llvm::consumeError(ptxas.takeError());   // a plan needs none
   bundle.provenance->minimum_driver = 13000; // of cubins that CUDA 13.0 makes
   return success();
 }

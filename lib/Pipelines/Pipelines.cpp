@@ -38,7 +38,11 @@ static void addSchedulePasses(OpPassManager &pm, const arch::Target &target,
                               llvm::StringRef precision) {
   RouteProductsPassOptions routes;
   routes.precision = precision.str();
+  routes.registerOperands = target.generation == arch::Generation::Hopper;
   pm.addNestedPass<mlp::GraphOp>(createRouteProductsPass(routes));
+  // Load tasks of other targets do not await tiles yet.
+  if (target.generation == arch::Generation::Hopper)
+    pm.addNestedPass<mlp::GraphOp>(createChainLaunchesPass());
   SelectSchedulePassOptions schedule;
   schedule.target = target.name.str();
   schedule.tuning = tuningFile.str();

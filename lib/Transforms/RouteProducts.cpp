@@ -2,7 +2,8 @@
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Precondition: graphs hold launches only.
-// Postcondition: every contraction has 16-bit operands.
+// Postcondition: every contraction has 16-bit operands, or one of f32 and a
+// precision that says how it is rounded on its way to the tensor core.
 //===----------------------------------------------------------------------===//
 #include "backfuse/Transforms/Passes.h"
 #include "backfuse/Transforms/Transforms.h"
@@ -147,8 +148,137 @@ static LogicalResult collectSums(mlp::FusedOp fused,
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Choose the operands that are copied
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The f32 tensors that products read as 16-bit copies. A contraction of which
+/// one operand is not among them reads that one as f32.
+using CopiedTensors = llvm::SetVector<Value>;
+} // namespace
+
+/// Bytes of a tensor, for comparisons: a variable dimension counts as this.
+static double estimateBytes(Value tensor) {
+  constexpr double typicalTokens = 2048;
+  auto type = cast<RankedTensorType>(tensor.getType());
+  double elements = 1;
+  bool variable = false;
+  for (int64_t extent : type.getShape())
+    if (ShapedType::isDynamic(extent))
+      variable = true; // several together are the tokens
+    else
+      elements *= extent;
+  return elements * (variable ? typicalTokens : 1) *
+         type.getElementTypeBitWidth() / 8;
+}
+
+/// A contraction's f32 operand that is read as f32, if there is one.
+static std::optional<mlp::Side> keptSide(mlp::FusedOp fused, unsigned i,
+                                         const CopiedTensors &copied) {
+  std::optional<mlp::Side> kept;
+  for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
+    Value operand = fused.getOperandOf(i, side);
+    if (isF32(operand) && isa<BlockArgument>(operand) &&
+        !copied.contains(operand))
+      kept = side;
+  }
+  return kept;
+}
+
+/// Adds of the pairs in `edges`, which are products, one tensor each to `copied`,
+/// so that their copies are smallest; of many tensors, all.
+static void coverEdges(ArrayRef<std::pair<Value, Value>> edges,
+                       CopiedTensors &copied) {
+  llvm::SetVector<Value> nodes;
+  for (auto [a, b] : edges) {
+    nodes.insert(a);
+    nodes.insert(b);
+  }
+  constexpr unsigned maxNodes = 16;
+  if (nodes.size() > maxNodes) {
+    copied.insert(nodes.begin(), nodes.end());
+    return;
+  }
+  unsigned best = 0;
+  double bestBytes = std::numeric_limits<double>::infinity();
+  for (unsigned set = 0; set < 1u << nodes.size(); ++set) {
+    auto contains = [&](Value value) {
+      return set >> (llvm::find(nodes, value) - nodes.begin()) & 1;
+    };
+    if (!llvm::all_of(edges, [&](const std::pair<Value, Value> &edge) {
+          return contains(edge.first) || contains(edge.second);
+        }))
+      continue;
+    double bytes = 0;
+    for (Value node : nodes)
+      bytes += contains(node) ? estimateBytes(node) : 0;
+    if (bytes < bestBytes) {
+      best = set;
+      bestBytes = bytes;
+    }
+  }
+  for (auto [i, node] : llvm::enumerate(nodes))
+    if (best >> i & 1)
+      copied.insert(node);
+}
+
+static CopiedTensors chooseCopied(mlp::GraphOp graph, bool registerOperands) {
+  SmallVector<mlp::FusedOp> all;
+  graph.walk([&](mlp::FusedOp fused) { all.push_back(fused); });
+  auto forEachF32 = [&](mlp::FusedOp fused, auto &&body) {
+    for (unsigned i = 0; i < fused.getNumContractions(); ++i)
+      for (mlp::Side side : {mlp::Side::A, mlp::Side::B})
+        if (isF32(fused.getOperandOf(i, side)))
+          body(fused.getOperandOf(i, side));
+  };
+  CopiedTensors copied;
+  for (mlp::FusedOp fused : all) {
+    // A launch stores what it computes in the form that products read.
+    forEachF32(fused, [&](Value operand) {
+      if (!registerOperands || !isa<BlockArgument>(operand))
+        copied.insert(operand);
+    });
+    // mlp.convert sums what it copies.
+    for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
+      mlp::OperandSumAttr sum = fused.getOperandSum(i);
+      Value operand = fused.getOperandOf(sum.getContraction(), sum.getOperand());
+      if (isF32(operand))
+        copied.insert(operand);
+    }
+  }
+  // A fused op whose contractions do not all leave the same side as f32 reads
+  // copies only: its tile would be both as it is and transposed.
+  for (bool again = true; again;) {
+    again = false;
+    SmallVector<std::pair<Value, Value>> edges;
+    for (mlp::FusedOp fused : all)
+      for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+        Value a = fused.getA(i), b = fused.getB(i);
+        if (isF32(a) && isF32(b) && !copied.contains(a) && !copied.contains(b))
+          edges.push_back({a, b});
+      }
+    CopiedTensors chosen = copied;
+    coverEdges(edges, chosen);
+    for (mlp::FusedOp fused : all) {
+      std::optional<mlp::Side> first = keptSide(fused, 0, chosen);
+      bool alike = true;
+      for (unsigned i = 1; i < fused.getNumContractions(); ++i)
+        alike &= keptSide(fused, i, chosen) == first;
+      if (!alike)
+        forEachF32(fused, [&](Value operand) {
+          again |= copied.insert(operand);
+        });
+    }
+    if (!again)
+      copied = chosen;
+  }
+  return copied;
+}
+
 static FailureOr<llvm::MapVector<Value, Need>>
-collectNeeds(mlp::GraphOp graph, std::optional<mlp::Precision> override) {
+collectNeeds(mlp::GraphOp graph, std::optional<mlp::Precision> override,
+             const CopiedTensors &copied) {
   llvm::MapVector<Value, Need> needs;
   WalkResult result = graph.walk([&](mlp::FusedOp fused) {
     for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
@@ -161,7 +291,7 @@ collectNeeds(mlp::GraphOp graph, std::optional<mlp::Precision> override) {
         Value operand = fused.getOperandOf(i, side);
         if (failed(checkOperand(fused, operand, *precision)))
           return WalkResult::interrupt();
-        if (isF32(operand))
+        if (isF32(operand) && copied.contains(operand))
           needs[operand].forms.insert(formOf(*precision));
       }
     }
@@ -181,9 +311,10 @@ namespace {
 class RouteRewriter {
 public:
   RouteRewriter(mlp::GraphOp graph, llvm::MapVector<Value, Need> needs,
-                std::optional<mlp::Precision> override)
+                std::optional<mlp::Precision> override,
+                const CopiedTensors &copied)
       : graph(graph), needs(std::move(needs)), override(override),
-        b(graph.getContext()) {}
+        copied(copied), b(graph.getContext()) {}
 
   void rewrite();
 
@@ -218,6 +349,7 @@ private:
   mlp::GraphOp graph;
   llvm::MapVector<Value, Need> needs;
   std::optional<mlp::Precision> override;
+  const CopiedTensors &copied;
   OpBuilder b;
   llvm::MapVector<std::pair<Value, int>, Copies> copies;
   SmallVector<mlp::LaunchOp> replaced;
@@ -266,18 +398,26 @@ RouteRewriter::rewriteFused(mlp::FusedOp fused,
     firstTerm.push_back(contractions.size());
     Value a = fused.getA(i), bOperand = fused.getB(i);
     Copies partsA{a}, partsB{bOperand};
+    std::optional<mlp::Side> kept = keptSide(fused, i, copied);
+    Form form = Form::Split;
     if (isF32(a) || isF32(bOperand)) {
-      Form form = formOf(*precisionOf(fused, i, override));
-      if (isF32(a))
+      form = formOf(*precisionOf(fused, i, override));
+      if (isF32(a) && kept != mlp::Side::A)
         partsA = copies[{a, int(form)}];
-      if (isF32(bOperand))
+      if (isF32(bOperand) && kept != mlp::Side::B)
         partsB = copies[{bOperand, int(form)}];
     }
-    for (auto [x, y] : pairParts(partsA, partsB)) {
-      operands.append({x, y});
+    for (auto [part, pair] : llvm::enumerate(pairParts(partsA, partsB))) {
+      operands.append({pair.first, pair.second});
+      mlp::PrecisionAttr precision;
+      if (kept)
+        precision = mlp::PrecisionAttr::get(
+            context, form == Form::Fp16                 ? mlp::Precision::Fp16
+                     : form == Form::Split && part == 0 ? mlp::Precision::Bf16x3
+                                                        : mlp::Precision::Bf16);
       contractions.push_back(mlp::ContractionAttr::get(
           context, attr.getAcc(), attr.getK(), attr.getA(), attr.getB(),
-          mlp::PrecisionAttr(), attr.getOpIndex()));
+          precision, attr.getOpIndex()));
     }
   }
   // Yields: those that are still read, each with its copies after it.
@@ -301,7 +441,18 @@ RouteRewriter::rewriteFused(mlp::FusedOp fused,
       continue;
     for (Form form : need->second.forms) {
       Type element = elementOf(form, context);
-      Value high = arith::TruncFOp::create(b, loc, element, value);
+      Value clamped = value;
+      if (form == Form::Split) {
+        // What rounds to infinity would leave an infinite rest.
+        constexpr float largest = 0x1.fep127f;
+        Value limit =
+            arith::ConstantOp::create(b, loc, b.getF32FloatAttr(largest));
+        Value lower =
+            arith::ConstantOp::create(b, loc, b.getF32FloatAttr(-largest));
+        clamped = arith::MaximumFOp::create(b, loc, value, lower);
+        clamped = arith::MinimumFOp::create(b, loc, clamped, limit);
+      }
+      Value high = arith::TruncFOp::create(b, loc, element, clamped);
       SmallVector<Value, 2> parts{high};
       if (form == Form::Split) {
         Value back = arith::ExtFOp::create(b, loc, b.getF32Type(), high);
@@ -405,7 +556,7 @@ static LogicalResult checkYields(mlp::LaunchOp launch) {
   return success();
 }
 
-LogicalResult backfuse::routeProducts(mlp::GraphOp graph,
+LogicalResult backfuse::routeProducts(mlp::GraphOp graph, bool registerOperands,
                                       std::optional<mlp::Precision> precision) {
   for (Operation &op : graph.getBody().front().without_terminator()) {
     auto launch = dyn_cast<mlp::LaunchOp>(op);
@@ -415,12 +566,18 @@ LogicalResult backfuse::routeProducts(mlp::GraphOp graph,
     if (failed(checkYields(launch)))
       return failure();
   }
+  CopiedTensors copied = chooseCopied(graph, registerOperands);
   FailureOr<llvm::MapVector<Value, Need>> needs =
-      collectNeeds(graph, precision);
+      collectNeeds(graph, precision, copied);
   if (failed(needs))
     return failure();
-  if (!needs->empty())
-    RouteRewriter(graph, std::move(*needs), precision).rewrite();
+  bool anyF32 = false;
+  graph.walk([&](mlp::FusedOp fused) {
+    for (Value operand : fused.getContractionOperands())
+      anyF32 |= isF32(operand);
+  });
+  if (anyF32)
+    RouteRewriter(graph, std::move(*needs), precision, copied).rewrite();
   return success();
 }
 
@@ -438,7 +595,7 @@ struct RouteProductsPass final
         return signalPassFailure();
       }
     }
-    if (failed(routeProducts(getOperation(), override)))
+    if (failed(routeProducts(getOperation(), registerOperands, override)))
       signalPassFailure();
   }
 };

@@ -231,7 +231,7 @@ static void apply(mlp::GraphOp graph, const TileConfig &config,
   Builder b(graph.getContext());
   graph.walk([&](mlp::FusedOp fused) {
     fused.setScheduleAttr(tile::ScheduleAttr::get(
-        b.getContext(), {config.tileM, config.tileN, config.tileK},
+        b.getContext(), config.tileOf(fused),
         unitCost(fused, config, rates), dealOrder(fused)));
   });
   for (mlp::LaunchOp launch : graph.getBody().front().getOps<mlp::LaunchOp>()) {

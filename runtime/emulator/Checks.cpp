@@ -181,7 +181,10 @@ bool Executor::checkFenced(Warp &warp, const Inst &inst, int lane,
   const Cluster &cluster = *warp.cta->cluster;
   const Warp &writer = warpAt(cluster, warpOf(word));
   const std::vector<uint32_t> &fenced = warp.known.fenced;
-  if (writer.fenced[laneOf(word)] < clockOf(word) &&
+  // The address that tcgen05.alloc wrote is no ordinary store.
+  bool isStore =
+      kernel.texts[shadow.sites[w]].compare(0, 14, "tcgen05.alloc.") != 0;
+  if (isStore && writer.fenced[laneOf(word)] < clockOf(word) &&
       (writer.clusterIndex >= fenced.size() ||
        fenced[writer.clusterIndex] < clockOf(word))) {
     fail(warp, inst, lane,

@@ -62,6 +62,9 @@ struct LaunchOptions {
                              ///< multiprocessor
   bool cooperative =
       false; ///< all CTAs must be resident: a larger grid is refused
+  /// Checks ask for tcgen05.fence around barriers, as the PTX manual does. Some
+  /// compilers leave it to ptxas to keep the order, and emit none.
+  bool tensorFences = true;
   /// May overlap the launch before it (programmatic dependent launch): with
   /// checks, touching what that launch wrote before griddepcontrol.wait is an
   /// error.
@@ -79,7 +82,8 @@ struct LaunchOptions {
 };
 
 /// Sets options from text such as
-/// "order=adversarial,seed=3,checks=off,threads=2,steps=1000000,sms=8".
+/// "order=adversarial,seed=3,checks=off,threads=2,steps=1000000,sms=8",
+/// "tensor-fences=off".
 Error parseLaunchOptions(const std::string &text, LaunchOptions &options);
 
 /// What a launch did.

@@ -272,6 +272,8 @@ Error parseLaunchOptions(const std::string &text, LaunchOptions &options) {
       options.checks = value == "on";
     else if (key == "strict" && (value == "on" || value == "off"))
       options.strict = value == "on";
+    else if (key == "tensor-fences" && (value == "on" || value == "off"))
+      options.tensorFences = value == "on";
     else if (key == "seed" && isNumber)
       options.seed = number;
     else if (key == "steps" && isNumber)
@@ -283,8 +285,8 @@ Error parseLaunchOptions(const std::string &text, LaunchOptions &options) {
     else
       return Error("cannot use '" + item +
                    "': expected order=inorder|random|adversarial, seed=N, "
-                   "checks=on|off, strict=on|off, threads=N or sms=N (1 to "
-                   "1024) or steps=N");
+                   "checks=on|off, strict=on|off, tensor-fences=on|off, "
+                   "threads=N or sms=N (1 to 1024) or steps=N");
   }
   return Error::success();
 }

@@ -411,7 +411,7 @@ private:
   bool issueTensorMove(Warp &warp, const Inst &inst);
   bool tensorWait(Warp &warp, Fragment &fragment, const Inst &inst);
   void tensorFence(Warp &warp, const Inst &inst);
-  void publishTensorWaits(Warp &warp);
+  void publishWaited(Warp &warp);
   bool waitForLoaded(Warp &warp, Fragment &fragment, const Inst &inst);
   bool touchesLoaded(const Warp &warp, const Inst &inst) const;
   void updateLoaded(Warp &warp);

@@ -29,8 +29,8 @@ bool Executor::isTensorKnown(const Warp &warp, unsigned other, unsigned stream,
   if (other == warp.clusterIndex && stream != asyncStream)
     return (stream == loadStream ? warp.loadsWaited : warp.storesWaited) >=
            clock;
-  // Barriers alone order what was waited for: Triton emits no tcgen05.fence.
-  return clockIn(launch.options.strict ? warp.tensorKnown : warp.known.tensor,
+  return clockIn(launch.options.tensorFences ? warp.tensorKnown
+                                             : warp.known.tensor,
                  other, stream) >= clock;
 }
 

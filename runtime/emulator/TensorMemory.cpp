@@ -493,9 +493,21 @@ bool Executor::tensorWait(Warp &warp, Fragment &fragment, const Inst &inst) {
     warp.storesWaited = warp.storeClock++;
   else
     warp.loadsWaited = warp.loadClock++;
-  if (checks && !launch.options.strict)
-    publishTensorWaits(warp);
+  if (!launch.options.tensorFences)
+    publishWaited(warp);
   return true;
+}
+
+/// What the warp waited for is known to whoever learns from it.
+void Executor::publishWaited(Warp &warp) {
+  if (!checks)
+    return;
+  std::vector<uint32_t> &known = warp.known.tensor;
+  size_t at = 3u * warp.clusterIndex;
+  if (known.size() < at + 3)
+    known.resize(at + 3, 0);
+  known[at] = warp.loadsWaited;
+  known[at + 1] = warp.storesWaited;
 }
 
 /// before_thread_sync: what was waited for is passed on by the barriers that
@@ -503,22 +515,10 @@ bool Executor::tensorWait(Warp &warp, Fragment &fragment, const Inst &inst) {
 void Executor::tensorFence(Warp &warp, const Inst &inst) {
   if (!checks)
     return;
-  std::vector<uint32_t> &known = warp.known.tensor;
-  if (inst.laneFlags & tensor::isAfter) {
-    warp.tensorKnown = known;
-    return;
-  }
-  publishTensorWaits(warp);
-}
-
-/// What was waited for goes along with what the warp releases from here on.
-void Executor::publishTensorWaits(Warp &warp) {
-  std::vector<uint32_t> &known = warp.known.tensor;
-  size_t at = 3u * warp.clusterIndex;
-  if (known.size() < at + 3)
-    known.resize(at + 3, 0);
-  known[at] = warp.loadsWaited;
-  known[at + 1] = warp.storesWaited;
+  if (inst.laneFlags & tensor::isAfter)
+    warp.tensorKnown = warp.known.tensor;
+  else
+    publishWaited(warp);
 }
 
 } // namespace backfuse::emulator

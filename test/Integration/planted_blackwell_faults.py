@@ -85,6 +85,30 @@ def waitBefore(what):
     return apply
 
 
+def accumulatorWait(what, waitsBetween):
+    """A wait with tcgen05.fence::after_thread_sync behind it, and what tensor memory is used for then."""
+    def apply(lines, i):
+        if not base.waitAt(lines, i):
+            return None
+        end, waits = base.blockEnd(lines, i), 0
+        if not any("fence::after_thread_sync" in line for line in lines[end:end + 5]):
+            return None
+        for line in lines[end:]:
+            waits += "mbarrier.try_wait" in line
+            match = re.search(r"tcgen05\.(mma|ld|commit|dealloc)\b", line)
+            if match:
+                return (end - i + 1, []) if match[1] == what and waits >= waitsBetween else None
+        return None
+    return apply
+
+
+def beforeFence(lines, i):
+    """That of a hand-over: an arrival follows."""
+    if "fence::before_thread_sync" in lines[i] and any("mbarrier.arrive" in line for line in lines[i:i + 7]):
+        return 1, []
+    return None
+
+
 def earlyHandOver(lines, i):
     """The arrival that hands an accumulator back comes before its last load."""
     if "tcgen05.ld." not in lines[i]:
@@ -114,13 +138,15 @@ FAULTS["first product accumulates"] = enabled(True)
 FAULTS["later products do not accumulate"] = enabled(False)
 # Waits and fences
 FAULTS["tcgen05.wait::ld removed"] = removal(r"tcgen05\.wait::ld")
-FAULTS["tcgen05.fence::before_thread_sync removed"] = removal(r"fence::before_thread_sync")
+FAULTS["tcgen05.fence::before_thread_sync removed"] = beforeFence
 FAULTS["tcgen05.fence::after_thread_sync removed"] = removal(r"fence::after_thread_sync")
 FAULTS["tcgen05.commit removed"] = removal(r"tcgen05\.commit")
 FAULTS["tcgen05.commit doubled"] = lambda lines, i: (1, [lines[i]] * 2) if "tcgen05.commit" in lines[i] else None
 FAULTS["wait before a product removed"] = waitBefore("mma")
 FAULTS["wait before loads of tensor memory removed"] = waitBefore("ld")
 FAULTS["wait before a TMA load removed"] = waitBefore("cp")
+FAULTS["wait for a full accumulator removed"] = accumulatorWait("ld", 0)
+FAULTS["wait for an empty accumulator removed"] = accumulatorWait("mma", 1)
 FAULTS["accumulator handed back before its last load"] = earlyHandOver
 FAULTS["products issued by every lane"] = replacement(
     r"^\s*elect\.sync\s+(%r\w+)\|(%p\w+), -1;", r"mov.b32 \1, 0; setp.eq.u32 \2, 0, 0;")
@@ -156,7 +182,7 @@ PAIRS = {
         r"^(\s*(?:@\S+ )?tcgen05\.commit\S*multicast::cluster\S*\s+\[%\w+\], )(%\w+);",
         r"{ .reg .b16 planted; and.b16 planted, \2, 1;\n\1planted;\n}"),
     "pair: TMA load without .cta_group::2": replacement(
-        r"(cp\.async\.bulk\.tensor\.\dd)\.cta_group::2", r"\1"),
+        r"(cp\.async\.bulk\.tensor\S*)\.cta_group::2", r"\1"),
     "pair: M of one CTA": lambda lines, i: (
         atMma(FORM, "and.b32 planted, S, 0xe0ffffff; or.b32 planted, planted, 0x4000000;")(lines, i)
         if "cta_group::2" in lines[i] else None),

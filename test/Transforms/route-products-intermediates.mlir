@@ -10,7 +10,9 @@ mlp.graph @split(%x: !x "x", %w: tensor<64x96xf32> "w", %v: tensor<96x64xf32> "v
   // CHECK: %[[H:.*]]:2 = mlp.launch -> tensor<?x96xbf16, #mlp.dims<T, _>>, tensor<?x96xbf16, #mlp.dims<T, _>> {
   // CHECK: ^bb0(%[[ACC:.*]]: f32):
   // CHECK: %[[VALUE:.*]] = mlp.relu %[[ACC]] : f32
-  // CHECK-NEXT: %[[HIGH:.*]] = arith.truncf %[[VALUE]] : f32 to bf16
+  // CHECK: %[[LOWER:.*]] = arith.maximumf %[[VALUE]], %cst
+  // CHECK-NEXT: %[[FINITE:.*]] = arith.minimumf %[[LOWER]], %cst
+  // CHECK-NEXT: %[[HIGH:.*]] = arith.truncf %[[FINITE]] : f32 to bf16
   // CHECK-NEXT: %[[BACK:.*]] = arith.extf %[[HIGH]] : bf16 to f32
   // CHECK-NEXT: %[[REST:.*]] = arith.subf %[[VALUE]], %[[BACK]] : f32
   // CHECK-NEXT: %[[LOW:.*]] = arith.truncf %[[REST]] : f32 to bf16

@@ -14,10 +14,10 @@
 // CHECK-SAME: tile.tokens = #tile.expr<[T], #{{.*}}>
 // CHECK: mlp.launch attributes {tile.slot_bytes = 32768 : i64, tile.slots = {{[3-7]}} : i64}
 // CHECK: mlp.fused m = T, n = 1536
-// CHECK: schedule = #tile.schedule<tile = [128, 128, 64], cost = {{[0-9]+}}, order = 1>
+// CHECK: schedule = #tile.schedule<tile = [128, 128, 64], cost = {{[0-9]+}}, order = 2>
 // The contraction over tokens is dealt first: its units are the longest.
 // CHECK: mlp.fused m = 768, n = 1536
-// CHECK: schedule = #tile.schedule<tile = [128, 128, 64], cost = {{[0-9]+}}, order = 0>
+// CHECK: schedule = #tile.schedule<tile = [128, 128, 64], cost = {{[0-9]+}}, order = 1>
 mlp.graph @gradients(%dy: tensor<?x768xbf16, #mlp.dims<T, _>> "dy", %x: tensor<?x1536xbf16, #mlp.dims<T, _>> "x", %w: tensor<768x1536xbf16> "w") {
   %gx, %gw = mlp.launch -> tensor<?x1536xbf16, #mlp.dims<T, _>>, tensor<768x1536xbf16> {
     %a = mlp.fused m = T, n = 1536

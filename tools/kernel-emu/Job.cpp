@@ -568,7 +568,7 @@ static void fillJob(const Texts &texts, const CLI::App &app, Job &job) {
       arrayNamed(job, argument.map.array, "tensor map");
   }
   job.options.checks = !texts.noChecks;
-  job.options.strict = texts.isStrict;
+  job.options.strict = job.options.tensorFences = texts.isStrict;
   job.options.profile = !job.report.empty();
   job.memoryLimit = memoryOf(texts.memory);
   fillRuns(texts, job);

@@ -127,11 +127,11 @@ LogicalResult LaunchOp::verifyRegions() {
     if (!fused) // (C1)
       return emitOpError("expects only mlp.fused ops in its body, but got '")
              << op.getName() << "'";
-    for (Value operand : fused->getOperands())
+    for (Value operand : fused.getElementOperands())
       if (operand.getParentBlock() == &block) { // (C2)
         InFlightDiagnostic diag = fused.emitOpError(
-            "expects no operand from its own launch; what it reads must be "
-            "written by an earlier launch");
+            "expects no element operand from its own launch; what it reads "
+            "must be written by an earlier launch");
         diag.attachNote(operand.getLoc()) << "the operand is computed here";
         return diag;
       }

@@ -19,14 +19,15 @@ def Mlp_LaunchOp : Op<Mlp_Dialect, "launch",
     [RecursiveMemoryEffects, SingleBlock, NoRegionArguments]> {
   let summary = "What shares one kernel launch";
   let description = [{
-    Holds mlp.fused ops that do not depend on each other and run in one kernel, in
-    any order or at once. Its results are what mlp.launch_yield yields. Launches of
+    Holds mlp.fused ops that run in one kernel, at once but for those that multiply
+    what others of them compute (backfuse-chain-launches makes such). Its results are what mlp.launch_yield yields. Launches of
     a graph run in the order in which they use each other's results.
 
     Constraints:
     - (C1) the body holds mlp.fused ops, at least one, then the terminator, and
       nothing else;
-    - (C2) no mlp.fused op uses a result of another one in the same launch;
+    - (C2) an mlp.fused op uses a result of another one in the same launch only
+      as an operand of a contraction;
     - (C3) the terminator yields one value per result, of the result's type, and
       each is a result of an mlp.fused op of the body.
 

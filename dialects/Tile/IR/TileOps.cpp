@@ -121,6 +121,6 @@ int64_t DrainOp::numEntries() {
   if (!getRing())
     return 0;
   auto accumulator = cast<AccumulatorType>(getAccumulators()[0].getType());
-  return llvm::divideCeil(accumulator.getCols(), entryCols) *
+  return llvm::divideCeil(accumulator.getCols(), getEntryCols()) *
          (accumulator.getRows() / getEntryRows());
 }

@@ -26,10 +26,11 @@ def Tile_KernelOp : Tile_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
     argument has a `#tile.bind` that says what the launch plan passes for it.
 
     (C1) There is one binding for each argument, and it fits the argument's
-         type: `input`, `output` and `temporary` bind tensors, `workspace` a
-         `!tile.workspace`, `extent` an index, `param` an f32, `tag` an i64.
+         type: `input` and `output` bind tensors, `temporary` a tensor or a
+         `!tile.workspace`, `workspace` a `!tile.workspace`, `extent` an index, `param` an f32, `tag` an i64.
     (C2) There is one task of each kind but `sum`, which is optional; or there is
-         no task, and the kernel holds tile.convert and tile.finish_sum only.
+         no task, and the kernel holds tile.convert, tile.clear and
+         tile.finish_sum only.
     (C3) Each task walks the same spaces in the same order.
     (C4) For each space and pool, the entries that `load` produces are those
          that `multiply` and then `drain` consume: same rings, same order, same
@@ -252,6 +253,27 @@ def Tile_CopyOp : Tile_Op<"copy"> {
   let hasVerifier = 1;
 }
 
+def Tile_AwaitOp : Tile_Op<"await"> {
+  let summary = "waits until tiles of another space are stored";
+  let description = [{
+    Copies after it, in the same unit, read what the drain of `space` has stored:
+    it returns when the tiles that hold any of the rows `row` to `endRow` and
+    columns `col` to `endCol` have set their signals (see tile.drain).
+
+    ```mlir
+    tile.await %signals tag %tag of %first rows %m0 to %m1 cols %k0 to %k1
+    ```
+    (C1) The space is the result of a tile.space that comes earlier in the walk of
+         units, so that a unit only waits for units dealt before it.
+  }];
+  let arguments = (ins Tile_Workspace:$signals, I64:$tag, Tile_Space:$space,
+                       Index:$row, Index:$endRow, Index:$col, Index:$endCol);
+  let assemblyFormat = [{
+    $signals `tag` $tag `of` $space `rows` $row `to` $endRow `cols` $col `to` $endCol attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_CommitOp : Tile_Op<"commit"> {
   let summary = "hands an entry to its consumers once its copies are complete";
   let description = [{
@@ -271,24 +293,56 @@ def Tile_MultiplyOp : Tile_Op<"multiply"> {
   let summary = "adds up the products of a unit's steps";
   let description = [{
     Consumes `steps` entries of the ring: accumulator = sum of A * B, A being
-    buffer 0 of each entry, B buffer 1; with `accumulate`, added to what is
-    there. An entry is released when its product has read it.
+    the first buffers of each entry, B the last; with `accumulate`, added to what
+    is there. An entry is released when its product has read it.
+
+    An operand of f32 is rounded to the type of the other one on its way to the
+    tensor core, or with `split` cut into two parts: its value rounded to bf16
+    and the rest rounded to bf16. The other operand may then stand in two buffers
+    of such parts; all products of parts but the two rests' are added up.
 
     ```mlir
     tile.multiply %ab steps %steps into %acc a mn_major b mn_major
         : !tile.ring<<64x128xbf16>, <64x192xbf16>>, !tile.accumulator<128x192>
     ```
+    A product with an f32 operand:
+    ```mlir
+    tile.multiply %xw steps %steps into %acc a k_major b mn_major split
+        : !tile.ring<<192x64xbf16>, <192x64xbf16>, <64x128xf32>>, !tile.accumulator<192x128>
+    ```
     (C1) A is tile M x step K (`k_major`: rows are m) or its transpose, B is
          step K x tile N (`mn_major`: rows are k) or its transpose, and the
          accumulator is tile M x tile N.
-    (C2) Both operands have one 16-bit element type.
+    (C2) Both operands have one 16-bit element type and a buffer each, or one of
+         them is f32, of one buffer, and the other of one buffer of a 16-bit type
+         or of two of bf16 and one shape. `split` takes an f32 operand and one of
+         bf16, and two buffers of one operand take `split`.
   }];
   let arguments = (ins Tile_Ring:$ring, Index:$steps, Tile_Accumulator:$accumulator,
                        Tile_MajorAttr:$aMajor, Tile_MajorAttr:$bMajor,
-                       UnitAttr:$accumulate);
+                       UnitAttr:$split, UnitAttr:$accumulate);
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<BufferAttr> getBuffers() {
+      return ::llvm::cast<RingType>(getRing().getType()).getBuffers();
+    }
+    /// How many of the ring's buffers are A's; the others are B's.
+    unsigned getNumABuffers() {
+      ::llvm::ArrayRef<BufferAttr> buffers = getBuffers();
+      return buffers.size() == 3 && !buffers[0].getElement().isF32() ? 2 : 1;
+    }
+    ::llvm::ArrayRef<BufferAttr> getABuffers() {
+      return getBuffers().take_front(getNumABuffers());
+    }
+    ::llvm::ArrayRef<BufferAttr> getBBuffers() {
+      return getBuffers().drop_front(getNumABuffers());
+    }
+    bool hasF32A() { return getABuffers()[0].getElement().isF32(); }
+    bool hasF32B() { return getBBuffers()[0].getElement().isF32(); }
+  }];
   let assemblyFormat = [{
     $ring `steps` $steps `into` $accumulator `a` $aMajor `b` $bMajor
-    (`accumulate` $accumulate^)? attr-dict `:` qualified(type($ring)) `,` qualified(type($accumulator))
+    (`split` $split^)? (`accumulate` $accumulate^)? attr-dict
+    `:` qualified(type($ring)) `,` qualified(type($accumulator))
   }];
   let hasVerifier = 1;
 }
@@ -321,12 +375,14 @@ def Tile_CombineSplitsOp : Tile_Op<"combine_splits"> {
 def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
   let summary = "turns the accumulators of a tile into results";
   let description = [{
-    Consumes ceil(tile N / 64) * (tile M / entryRows) entries of `ring`, column
-    block by column block, each of `slotsPerEntry` slots. An entry holds boxes of
-    `entryRows` x 64 elements: those that the load task copied, and those that
+    Consumes ceil(tile N / entryCols) * (tile M / entryRows) entries of `ring`,
+    column block by column block, each of `slotsPerEntry` slots. An entry holds
+    boxes of `entryRows` x `entryCols` elements: those that the load task copied, and those that
     results are staged in; a result may take the place of an operand of the same
     element type that is not needed any more. `operandBuffers` and `storeBuffers`
-    number them through all slots of the entry.
+    number them through all slots of the entry. With `stagedRows` results do not
+    stand in entries: the drain stages so many rows at a time in shared memory of
+    its own, where it needs two places for them.
 
     The region gets, for one element of the space, the accumulators as f32 and
     the elements of its operands (in the order of `elementKinds`), and yields
@@ -352,6 +408,9 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
          !tile.tensor<1x576xbf16>, f32, !tile.tensor<640x576xbf16>,
          !tile.workspace, !tile.workspace, i64) -> ()
     ```
+    With `signals`, a tile sets its two flags there, number 2 * (m tile * n tiles +
+    n tile) and the next, to `tag` once what it stored is complete.
+
     (C1) There is an accumulator, and all have one shape. Region arguments are
          one f32 for each accumulator, then the elements.
     (C2) `elementKinds` counts the operands: those of kind `slot` are numbered
@@ -362,9 +421,13 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
          `partials` and `flags`, of type f32.
     (C4) A ring is present if anything goes through slots; the buffers exist, and
          those of results have the type of what is stored.
-    (C5) `entryRows` divides the rows of the accumulators; an entry has a slot.
+    (C5) `entryRows` divides the rows of the accumulators, `entryCols` is a
+         positive multiple of 64; an entry has a slot.
     (C6) Vectors and stores are arguments of the kernel.
     (C7) The region uses values of its own, and constants.
+    (C8) Partials and signals come with a tag, and signals with stores.
+    (C9) `stagedRows` is 0 or divides `entryRows`, and then there are no
+         `storeBuffers`.
   }];
   let arguments = (ins Variadic<Tile_Accumulator>:$accumulators,
                        Index:$row, Index:$col, Index:$rows,
@@ -373,8 +436,11 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
                        Variadic<Tile_Tensor>:$stores,
                        Variadic<Tile_Workspace>:$partials,
                        Variadic<Tile_Workspace>:$flags,
+                       Optional<Tile_Workspace>:$signals,
                        Optional<I64>:$tag,
-                       I64Attr:$entryRows, I64Attr:$slotsPerEntry,
+                       I64Attr:$entryRows, DefaultValuedAttr<I64Attr, "64">:$entryCols,
+                       DefaultValuedAttr<I64Attr, "0">:$stagedRows,
+                       I64Attr:$slotsPerEntry,
                        TypedArrayAttrBase<Tile_ElementKindAttr, "element kinds">:$elementKinds,
                        DenseI64ArrayAttr:$operandBuffers,
                        TypedArrayAttrBase<Tile_YieldKindAttr, "yield kinds">:$yieldKinds,
@@ -384,14 +450,15 @@ def Tile_DrainOp : Tile_Op<"drain", [AttrSizedOperandSegments, SingleBlock]> {
     `(` $accumulators `)` `at` `[` $row `,` $col `]` `rows` $rows
     (`via` $ring^)? (`vectors` `(` $vectors^ `)`)? (`scalars` `(` $scalars^ `)`)?
     (`stores` `(` $stores^ `)`)?
-    (`partials` `(` $partials^ `)` `flags` `(` $flags `)` `tag` $tag)?
+    (`partials` `(` $partials^ `)` `flags` `(` $flags `)`)?
+    (`signals` $signals^)? (`tag` $tag^)?
     attr-dict-with-keyword $body `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// How many entries the op consumes.
     int64_t numEntries();
-    /// Columns of the boxes of an entry.
+    /// Columns of the boxes of an entry where nothing else is said.
     static constexpr int64_t entryCols = 64;
     /// Box `number`, counted through all slots of the entry.
     BufferAttr getBuffer(int64_t number) {
@@ -523,6 +590,20 @@ def Tile_ConvertOp : Tile_Op<"convert", [AttrSizedOperandSegments]> {
     static constexpr int64_t sumRows = 32;
   }];
   let hasVerifier = 1;
+}
+
+def Tile_ClearOp : Tile_Op<"clear"> {
+  let summary = "sets 64-bit words of workspace to zero";
+  let description = [{
+    Signals of a later launch of the plan: a replayed launch has the tag it had
+    before, and must not find it.
+
+    ```mlir
+    tile.clear %signals words %n
+    ```
+  }];
+  let arguments = (ins Tile_Workspace:$workspace, Index:$words);
+  let assemblyFormat = "$workspace `words` $words attr-dict";
 }
 
 #endif // BACKFUSE_DIALECTS_TILE_TILEOPS

@@ -209,8 +209,9 @@ static bool fits(BindKind kind, Type type) {
   switch (kind) {
   case BindKind::Input:
   case BindKind::Output:
-  case BindKind::Temporary:
     return isa<GlobalTensorType>(type);
+  case BindKind::Temporary:
+    return isa<GlobalTensorType, WorkspaceType>(type);
   case BindKind::Workspace:
     return isa<WorkspaceType>(type);
   case BindKind::Extent:
@@ -413,12 +414,28 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+LogicalResult AwaitOp::verify() {
+  auto loop = (*this)->getParentOfType<ForEachUnitOp>();
+  if (!loop)
+    return emitOpError("expects to be in the walk of a space's units (C1)");
+  Region *body = (*this)->getParentRegion();
+  while (body->getParentOp() != loop)
+    body = body->getParentOp()->getParentRegion();
+  for (auto [space, region] : llvm::zip(loop.getSpaces(), loop.getBodies())) {
+    if (&region == body)
+      break;
+    if (space == getSpace())
+      return success();
+  }
+  return emitOpError("expects a space whose units are dealt before (C1)");
+}
+
 LogicalResult MultiplyOp::verify() {
-  ArrayRef<BufferAttr> buffers =
-      cast<RingType>(getRing().getType()).getBuffers();
-  if (buffers.size() < 2)
-    return emitOpError("expects operands in buffers 0 and 1 (C1)");
-  BufferAttr a = buffers[0], b = buffers[1];
+  ArrayRef<BufferAttr> buffers = getBuffers();
+  if (buffers.size() < 2 || buffers.size() > 3)
+    return emitOpError("expects operands in 2 or 3 buffers, but got ")
+           << buffers.size() << " (C1)";
+  BufferAttr a = getABuffers()[0], b = getBBuffers()[0];
   bool aK = getAMajor() == Major::K, bK = getBMajor() == Major::K;
   int64_t m = aK ? a.getRows() : a.getCols();
   int64_t ka = aK ? a.getCols() : a.getRows();
@@ -430,9 +447,29 @@ LogicalResult MultiplyOp::verify() {
            << accumulator.getRows() << "x" << accumulator.getCols()
            << " accumulator, but got A " << m << "x" << ka << " and B " << kb
            << "x" << n << " (C1)";
-  if (a.getElement() != b.getElement() ||
-      a.getElement().getIntOrFloatBitWidth() != 16)
-    return emitOpError("expects operands of one 16-bit type, but got ")
+  if (buffers.size() == 3) {
+    ArrayRef<BufferAttr> parts = hasF32A() ? getBBuffers() : getABuffers();
+    BufferAttr other = hasF32A() ? a : b;
+    if (parts[0] != parts[1] || !parts[0].getElement().isBF16() ||
+        !other.getElement().isF32() || !getSplit())
+      return emitOpError("expects 'split', an f32 operand and two equal buffers "
+                         "of bf16, but got ")
+             << buffers[0].getElement() << ", " << buffers[1].getElement()
+             << " and " << buffers[2].getElement() << " (C2)";
+    return success();
+  }
+  auto is16Bit = [](BufferAttr buffer) {
+    return buffer.getElement().getIntOrFloatBitWidth() == 16;
+  };
+  if (hasF32A() ? !is16Bit(b)
+                : !is16Bit(a) || (!hasF32B() &&
+                                  a.getElement() != b.getElement()))
+    return emitOpError("expects operands of one 16-bit type, or one of them of "
+                       "f32, but got ")
+           << a.getElement() << " and " << b.getElement() << " (C2)";
+  Type narrow = hasF32A() ? b.getElement() : a.getElement();
+  if (getSplit() && (hasF32A() == hasF32B() || !narrow.isBF16()))
+    return emitOpError("expects operands of f32 and bf16 to split, but got ")
            << a.getElement() << " and " << b.getElement() << " (C2)";
   return success();
 }
@@ -516,7 +553,7 @@ static LogicalResult verifyYields(DrainOp drain) {
              << expected << " to store, but got " << value.getType() << " (C3)";
   }
   if (stores != drain.getStores().size() ||
-      stores != drain.getStoreBuffers().size() ||
+      (!drain.getStagedRows() && stores != drain.getStoreBuffers().size()) ||
       sums != drain.getPartials().size() || sums != drain.getFlags().size())
     return drain.emitOpError("yield kinds do not count the results (C3)");
   for (auto [store, buffer] :
@@ -540,6 +577,10 @@ LogicalResult DrainOp::verify() {
   if (entryRows < 1 || rows % entryRows)
     return emitOpError("expects entry rows that divide the accumulator's ")
            << rows << ", but got " << entryRows << " (C5)";
+  if (getEntryCols() < 64 || getEntryCols() % 64 ||
+      !llvm::isInt<32>(getEntryCols()))
+    return emitOpError("expects entry columns of a multiple of 64, but got ")
+           << getEntryCols() << " (C5)";
   if (slotsPerEntry < 1 || !llvm::isInt<16>(slotsPerEntry))
     return emitOpError("expects 1 to 32767 slots in an entry, but got ")
            << slotsPerEntry << " (C5)";
@@ -565,6 +606,15 @@ LogicalResult DrainOp::verify() {
           !operand.getDefiningOp<arith::ConstantOp>())
         return op.emitOpError("in tile.drain expects values of the region, or "
                               "constants (C7)");
+  if (int64_t staged = getStagedRows())
+    if (staged < 0 || entryRows % staged || !getStoreBuffers().empty())
+      return emitOpError("expects staged rows that divide its entry rows, ")
+             << entryRows << ", and no store buffers, but got " << staged
+             << " (C9)";
+  if ((getSignals() || !getPartials().empty()) && !getTag())
+    return emitOpError("expects a tag for its partials and signals (C8)");
+  if (getSignals() && getStores().empty())
+    return emitOpError("expects stores to signal (C8)");
   for (ValueRange tensors : {getVectors(), getStores()})
     for (Value tensor : tensors)
       if (!isKernelArgument(tensor))

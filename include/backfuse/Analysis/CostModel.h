@@ -26,6 +26,9 @@ struct TileConfig {
   /// A pool of its own for entries of drains (0: they share the other), and how
   /// many units' accumulators there are room for.
   int64_t drainSlots = 0, drainSlotBytes = 0, accumulators = 1;
+  /// M, N and K of the tiles of a fused op: one that is computed transposed has
+  /// `tileN` rows and `tileM` columns.
+  llvm::SmallVector<int64_t, 3> tileOf(mlp::FusedOp fused) const;
   /// CTAs that multiply together (cta_group): each loads its part of B.
   int64_t ctaGroup = 1;
 };
@@ -86,7 +89,8 @@ feasibleTensorMemoryConfigs(mlp::GraphOp graph, const arch::Target &target,
 int64_t unitCost(mlp::FusedOp fused, const TileConfig &config,
                  const arch::Rates &rates);
 
-/// The order in which spaces are dealt: long and variable contractions first.
+/// The order in which spaces are dealt: long and variable contractions first; in a
+/// chain those that others wait for before them, 4 a link.
 int64_t dealOrder(mlp::FusedOp fused);
 
 /// The configuration that backfuse-select-schedule left on the launches of

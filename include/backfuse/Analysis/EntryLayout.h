@@ -12,13 +12,22 @@ namespace backfuse {
 /// How the boxes of a drain's operands and results stand in the slots of an
 /// entry of a ring (see tile.drain).
 struct EntryLayout {
-  int64_t entryRows = 128;
+  int64_t entryRows = 128, entryCols = tile::DrainOp::entryCols;
   int64_t slotsPerEntry = 1;
+  int64_t stagedRows = 0; // of results that do not stand in entries
   llvm::SmallVector<tile::BufferAttr> buffers; // of one slot
   llvm::SmallVector<int64_t> operandBuffers;   // per element operand
   llvm::SmallVector<int64_t> storeBuffers;     // per stored result
   bool empty() const { return buffers.empty(); }
 };
+
+/// Whether a target that takes f32 operands from registers computes the fused op
+/// transposed: with its B, which is f32 where A is not, in the place of A.
+bool isComputedTransposed(mlp::FusedOp fused);
+
+/// Shared memory in which the drain of such a fused op stages results: what serves
+/// well, or what its fewest rows take.
+int64_t stagingBytes(mlp::FusedOp fused);
 
 /// The layout of the fewest slots of `slotBytes` bytes out of `numSlots`. Where
 /// none fits, returns the reason as a sentence's end in `why`.

@@ -31,6 +31,14 @@ struct Rates {
   /// how long a load is on its way: stages in flight bound the rate, too.
   double l2BytesPerCycle, loadLatencyCycles;
 
+  /// Cycles that a warpgroup takes to bring an f32 operand of a step from shared
+  /// memory to registers and to convert it, while it multiplies nothing.
+  double convertStepCycles;
+  /// What the products of such a step take, in proportion to mmaCyclesPerColumn.
+  double convertMmaShare;
+  /// l2BytesPerCycle of such steps: neighbours ask for the same f32 lines.
+  double convertL2BytesPerCycle;
+
   // The drain, for a chunk of 128 rows x 64 columns.
   /// Cycles per chunk, per operation on a pair of its elements, and per byte
   /// that an element has in operands and results.
@@ -41,6 +49,9 @@ struct Rates {
   /// The partial sums of a split unit pass L2 as if they were so many times
   /// their bytes; what a launch with splits takes longer, microseconds.
   double splitTraffic, splitMicroseconds;
+  /// From the last accumulator of a link of a chain until others load what it
+  /// stored, microseconds.
+  double chainMicroseconds;
 
   /// Device memory, bytes per second, read and written; the same of a kernel
   /// that only converts.

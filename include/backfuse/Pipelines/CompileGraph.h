@@ -29,6 +29,11 @@ struct GraphKernels {
 mlir::FailureOr<std::vector<GraphKernels>>
 lowerGraph(mlir::ModuleOp module, const CompileOptions &options);
 
+/// What the options say of code generation; `assemble` asks for cubins, too, and
+/// finds ptxas.
+llvm::Expected<CodegenOptions>
+makeCodegenOptions(const CompileOptions &options, bool assemble);
+
 /// Compiles all kernels, in parallel; `assemble` makes cubins too.
 mlir::LogicalResult compileGraphKernels(std::vector<GraphKernels> &kernels,
                                         const CompileOptions &options,

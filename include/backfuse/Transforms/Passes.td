@@ -136,16 +136,52 @@ def RouteProductsPass : Pass<"backfuse-route-products", "::backfuse::mlp::GraphO
     operand stores the copies in place of it; inputs are copied by `mlp.convert`.
     Column sums that rode on an f32 operand are taken from its own values there.
 
+    With `register-operands` a contraction reads one of its operands as f32 where
+    it can, and rounds or splits it on the way to the tensor core. Which inputs
+    have copies is chosen so that every product has at most one operand without,
+    and the copies are small.
+
     Precondition: graphs hold launches only. Postcondition: every contraction has
-    16-bit operands. Errors at the product: `ieee`; a 16-bit operand that is not of
+    16-bit operands, or one of f32 and a precision of fp16, bf16 or bf16x3 (the
+    second part of the other operand: bf16). Errors at the product: `ieee`; a 16-bit operand that is not of
     the copies' type; a column sum as an operand; sums of an f32 operand over other
     axes than all but the last.
   }];
   let options = [
     Option<"precision", "precision", "std::string", "\"\"",
            "Overrides the precision of every f32 product">,
+    Option<"registerOperands", "register-operands", "bool", "false",
+           "The target rounds one f32 operand of a product on its way from shared "
+           "memory to the tensor core">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def ChainLaunchesPass : Pass<"backfuse-chain-launches", "::backfuse::mlp::GraphOp"> {
+  let summary = "Put dependent launches into one";
+  let description = [{
+    A launch whose fused ops read results of the launch before as operands of
+    contractions only becomes part of it: one kernel then runs both, and units
+    that read tiles wait for those. A conversion must come before, which clears the
+    flags that they wait for.
+
+    Precondition: graphs hold conversions and launches only.
+
+    ```mlir
+    %c = mlp.convert %x ...
+    %h = mlp.launch -> ... { %0 = mlp.fused ... mlp.launch_yield %0 : ... }
+    %y = mlp.launch -> ... { %1 = mlp.fused ... acc0 += %h[m, k] * %w[k, n] ... }
+    ```
+    becomes
+    ```mlir
+    %c = mlp.convert %x ...
+    %h, %y = mlp.launch -> ... {
+      %0 = mlp.fused ...
+      %1 = mlp.fused ... acc0 += %0[m, k] * %w[k, n] ...
+      mlp.launch_yield %0, %1 : ...
+    }
+    ```
+  }];
 }
 
 def SelectSchedulePass : Pass<"backfuse-select-schedule", "::mlir::ModuleOp"> {

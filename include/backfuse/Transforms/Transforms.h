@@ -38,7 +38,11 @@ mlir::FailureOr<std::string> describeFusion(mlp::GraphOp graph);
 
 /// Makes every contraction one of 16-bit operands. `precision` overrides what the
 /// products ask for. Emits an error at a product that has no route.
-mlir::LogicalResult routeProducts(mlp::GraphOp graph,
+/// Moves launches that only multiply what the launch before computes into that
+/// one, where a conversion comes before.
+void chainLaunches(mlp::GraphOp graph);
+
+mlir::LogicalResult routeProducts(mlp::GraphOp graph, bool registerOperands,
                                   std::optional<mlp::Precision> precision);
 
 /// Replaces the graph by a clone per tile configuration that is best on `target`

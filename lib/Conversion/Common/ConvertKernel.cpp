@@ -19,8 +19,8 @@ using namespace backfuse;
 
 static constexpr int64_t warps = convertThreads / 32;
 static constexpr int64_t stripCols = 128, laneCols = 4;
-/// Rows whose loads are in flight together.
-static constexpr int64_t rowsAtOnce = 8;
+/// Rows whose loads are in flight together, without and with sums.
+static constexpr int64_t rowsAtOnce = 8, summedRowsAtOnce = 16;
 
 LogicalResult TaskEmitter::emitConvertKernel() {
   emitIndices();
@@ -28,12 +28,24 @@ LogicalResult TaskEmitter::emitConvertKernel() {
     b.setLoc(op.getLoc());
     if (auto convert = dyn_cast<tile::ConvertOp>(op))
       emitConvert(convert);
+    else if (auto clear = dyn_cast<tile::ClearOp>(op))
+      emitClear(clear);
     else if (auto finish = dyn_cast<tile::FinishSumOp>(op))
       emitFinishSum(finish, warp, warps);
     else if (failed(emitScalar(op)))
       return failure();
   }
   return success();
+}
+
+void TaskEmitter::emitClear(tile::ClearOp clear) {
+  auto loop = scf::ForOp::create(b, add(mul(cta, c(convertThreads)), tid),
+                                 mapped(clear.getWords()),
+                                 mul(numCtas, c(convertThreads)));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value offset = mul64(zext64(loop.getInductionVar()), m.i64(8));
+  m.storeGlobal(m.i64(0), m.offset(mapped(clear.getWorkspace()), offset), 8);
 }
 
 void TaskEmitter::emitConvert(tile::ConvertOp convert) {
@@ -74,25 +86,35 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert) {
         arith::AddIOp::create(b, mul64(zext64(row), m.i64(cols)), zext64(col));
     return m.offset(mapped(tensor), mul64(element, m.i64(bytes)));
   };
+  // Rows beyond the last are those of the last again; they count as 0 and are
+  // not stored.
   auto convertRows = [&](Value row, int64_t count) {
-    SmallVector<Value> loaded;
-    Value from = pointerAt(convert.getSource(), row, 4);
-    for (int64_t i = 0; i < count; ++i)
+    SmallVector<Value> loaded, present;
+    for (int64_t i = 0; i < count; ++i) {
+      Value at = minu(add(row, c(i)), sub(endRow, c(1)));
+      present.push_back(ult(add(row, c(i)), endRow));
       loaded.push_back(
-          m.loadGlobal(four, m.offset(from, m.i64(i * cols * 4)), 16));
-    for (auto [i, value] : llvm::enumerate(loaded))
-      for (auto [j, sum] : llvm::enumerate(sums))
-        storeVariable(b, sum,
-                      arith::AddFOp::create(b, loadVariable(b, sum, f32),
-                                            pairElement(b, value, j)));
+          m.loadGlobal(four, pointerAt(convert.getSource(), at, 4), 16));
+    }
+    for (auto [value, isPresent] : llvm::zip(loaded, present))
+      for (auto [j, sum] : llvm::enumerate(sums)) {
+        Value term = select(isPresent, pairElement(b, value, j), zero);
+        storeVariable(b, sum, arith::AddFOp::create(
+                                  b, loadVariable(b, sum, f32), term));
+      }
     SmallVector<Value> rest = loaded;
-    for (Value copy : convert.getCopies()) {
+    for (auto [part, copy] : llvm::enumerate(convert.getCopies())) {
+      bool split = part == 0 && convert.getCopies().size() == 2;
       Type element = cast<tile::GlobalTensorType>(copy.getType()).getElement();
       Value to = pointerAt(copy, row, 2);
       for (int64_t i = 0; i < count; ++i) {
         Value rounded =
-            arith::TruncFOp::create(b, VectorType::get(4, element), rest[i]);
-        m.storeGlobal(rounded, m.offset(to, m.i64(i * cols * 2)), 8);
+            arith::TruncFOp::create(b, VectorType::get(4, element),
+                                    split ? clampToFiniteBf16(b, rest[i])
+                                          : rest[i]);
+        ifThen(present[i], [&] {
+          m.storeGlobal(rounded, m.offset(to, m.i64(i * cols * 2)), 8);
+        });
         // The second copy holds what the first leaves.
         Value back = arith::ExtFOp::create(b, four, rounded);
         rest[i] = arith::SubFOp::create(b, rest[i], back);
@@ -100,16 +122,11 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert) {
     }
   };
   ifThen(inside, [&] {
-    Value whole = add(firstRow, mul(divu(sub(endRow, firstRow), c(rowsAtOnce)),
-                                    c(rowsAtOnce)));
-    auto block = [&](Value begin, Value end, int64_t count) {
-      auto rowsLoop = scf::ForOp::create(b, begin, end, c(count));
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(rowsLoop.getBody());
-      convertRows(rowsLoop.getInductionVar(), count);
-    };
-    block(firstRow, whole, rowsAtOnce);
-    block(whole, endRow, 1);
+    int64_t count = sums.empty() ? rowsAtOnce : summedRowsAtOnce;
+    auto rowsLoop = scf::ForOp::create(b, firstRow, endRow, c(count));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(rowsLoop.getBody());
+    convertRows(rowsLoop.getInductionVar(), count);
   });
   if (sums.empty())
     return;
@@ -128,7 +145,6 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert) {
     Value publishes =
         arith::AndIOp::create(b, eq(lane, c(0)), ult(first, c(cols)));
     ifThen(publishes, [&] {
-      m.fenceGpu();
       Value flag = arith::AddIOp::create(
           b, mul64(zext64(chunk), m.i64(llvm::divideCeil(cols, 64))),
           zext64(divu(first, c(64))));

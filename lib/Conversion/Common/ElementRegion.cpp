@@ -30,6 +30,19 @@ Value backfuse::makePair(ImplicitLocOpBuilder &b, Value first, Value second) {
   return pair;
 }
 
+Value backfuse::clampToFiniteBf16(ImplicitLocOpBuilder &b, Value value) {
+  Type type = value.getType();
+  auto constant = [&](float limit) -> Value {
+    TypedAttr attr = b.getF32FloatAttr(limit);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, attr);
+    return arith::ConstantOp::create(b, attr);
+  };
+  constexpr float largest = 0x1.fep127f;
+  value = arith::MaximumFOp::create(b, value, constant(-largest));
+  return arith::MinimumFOp::create(b, value, constant(largest));
+}
+
 Value backfuse::splatPair(ImplicitLocOpBuilder &b, Value value) {
   return makePair(b, value, value);
 }

@@ -10,49 +10,68 @@
 using namespace mlir;
 using namespace backfuse;
 
-/// Bytes that the copies into `slot` bring; clipped boxes count in full.
-static int64_t copiedBytes(tile::AcquireOp acquire) {
-  auto ring = cast<tile::RingType>(acquire.getRing().getType());
-  int64_t bytes = 0;
-  for (Operation *user : acquire.getResult().getUsers())
-    if (auto copy = dyn_cast<tile::CopyOp>(user))
-      bytes += ring.getBuffers()[copy.getBuffer()].numBytes();
-  return bytes;
+bool TaskEmitter::isOfRole(tile::CopyOp copy, const LoadRole &role) {
+  unsigned argument = cast<BlockArgument>(copy.getTensor()).getArgNumber();
+  bool isInput =
+      kernel.getBinding(argument).getKind() == tile::BindKind::Input;
+  return role.part == LoadPart::All ||
+         isInput == (role.part == LoadPart::Inputs);
 }
 
-LogicalResult TaskEmitter::emitLoadBlock(Block &block, Value pool) {
+LogicalResult TaskEmitter::emitLoadBlock(Block &block, const LoadRole &role) {
+  auto byOneThread = [&](function_ref<void()> body) {
+    if (role.wholeWarp)
+      ifThen(eq(lane, c(0)), body);
+    else
+      body();
+  };
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       continue; // of a loop; blocks of units have none
     b.setLoc(op.getLoc());
-    auto nested = [&](Block &body) { return emitLoadBlock(body, pool); };
+    auto nested = [&](Block &body) { return emitLoadBlock(body, role); };
     if (isa<scf::ForOp>(op)) {
       if (failed(emitLoop(op, nested)))
         return failure();
     } else if (isa<scf::IfOp>(op)) {
       if (failed(emitIf(op, nested)))
         return failure();
+    } else if (auto await = dyn_cast<tile::AwaitOp>(op)) {
+      if (role.wholeWarp)
+        emitAwait(await);
+      else if (role.part != LoadPart::Inputs)
+        return op.emitOpError("has no lowering to ") << targetName << " here";
     } else if (auto acquire = dyn_cast<tile::AcquireOp>(op)) {
-      Value ringPool = poolOf(acquire.getRing());
-      if (pool && ringPool != pool)
+      Value pool = poolOf(acquire.getRing());
+      if (role.pool && pool != role.pool)
         continue;
-      Slot slot = currentSlot(ringPool);
-      Value phase = loadVariable(b, states.find(ringPool)->second.phase,
-                                 b.getI32Type());
+      Slot slot = currentSlot(pool);
+      Value phase =
+          loadVariable(b, states.find(pool)->second.phase, b.getI32Type());
       m.mbarrierWait(slot.empty, xori(phase, c(1)));
-      slot.bytes = copiedBytes(acquire);
-      if (slot.bytes)
-        m.mbarrierArriveExpectTx(slot.full, slot.bytes);
+      // Bytes that the copies bring; clipped boxes count in full.
+      ArrayRef<tile::BufferAttr> buffers =
+          cast<tile::RingType>(acquire.getRing().getType()).getBuffers();
+      for (Operation *user : acquire.getResult().getUsers())
+        if (auto copy = dyn_cast<tile::CopyOp>(user))
+          if (isOfRole(copy, role))
+            slot.bytes += buffers[copy.getBuffer()].numBytes();
+      byOneThread([&] {
+        if (slot.bytes)
+          m.mbarrierArriveExpectTx(slot.full, slot.bytes);
+      });
       slots[acquire.getResult()] = slot;
     } else if (auto copy = dyn_cast<tile::CopyOp>(op)) {
-      if (slots.count(copy.getSlot()))
-        emitCopy(copy);
+      if (slots.count(copy.getSlot()) && isOfRole(copy, role))
+        byOneThread([&] { emitCopy(copy); });
     } else if (auto commit = dyn_cast<tile::CommitOp>(op)) {
       auto slot = slots.find(commit.getSlot());
       if (slot == slots.end())
         continue;
-      if (!slot->second.bytes)
-        m.mbarrierArrive(slot->second.full);
+      byOneThread([&] {
+        if (!slot->second.bytes)
+          m.mbarrierArrive(slot->second.full);
+      });
       auto acquire = commit.getSlot().getDefiningOp<tile::AcquireOp>();
       advance(poolOf(acquire.getRing()));
     } else if (failed(emitScalar(op))) {
@@ -60,6 +79,36 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, Value pool) {
     }
   }
   return success();
+}
+
+/// Each lane polls flags of its own. Then bulk copies of this warp may read what
+/// bulk copies of other CTAs have written.
+void TaskEmitter::emitAwait(tile::AwaitOp await) {
+  const Space &space = spaces[await.getSpace()];
+  Value endRow = minu(mapped(await.getEndRow()), space.m);
+  Value endCol = minu(mapped(await.getEndCol()), space.n);
+  Value firstM = divu(mapped(await.getRow()), c(space.bm));
+  Value firstN = divu(mapped(await.getCol()), c(space.bn));
+  Value tilesM = sub(ceilDiv(endRow, space.bm), firstM);
+  Value tilesN = sub(ceilDiv(endCol, space.bn), firstN);
+  auto loop = scf::ForOp::create(b, lane, mul(mul(tilesM, tilesN), c(2)),
+                                 c(32));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value tile = shr(loop.getInductionVar(), 1);
+    Value half = andi(loop.getInductionVar(), c(1));
+    Value tileM = divu(tile, tilesN);
+    Value tileN = sub(tile, mul(tileM, tilesN));
+    Value index = add(mul(add(firstM, tileM), space.tilesN),
+                      add(firstN, tileN));
+    Value flag = add(shl(index, 1), half);
+    m.waitForTag(m.offset(mapped(await.getSignals()),
+                          mul64(zext64(flag), m.i64(8))),
+                 mapped(await.getTag()));
+  }
+  m.fenceProxyAsync();
+  m.warpBarrier();
 }
 
 void TaskEmitter::emitCopy(tile::CopyOp copy) {

@@ -106,10 +106,11 @@ void NvvmBuilder::publishTag(Value pointer, Value tag) {
   inlinePtx({}, "st.release.gpu.global.b64 [$0], $1;", "l,l,~{memory}",
             {pointer, tag});
 }
-void NvvmBuilder::clearTag(Value pointer) {
+void NvvmBuilder::storeTag(Value pointer, Value tag) {
   inlinePtx({}, "st.relaxed.gpu.global.b64 [$0], $1;", "l,l,~{memory}",
-            {pointer, i64(0)});
+            {pointer, tag});
 }
+void NvvmBuilder::clearTag(Value pointer) { storeTag(pointer, i64(0)); }
 void NvvmBuilder::fenceGpu() {
   inlinePtx({}, "fence.acq_rel.gpu;", "~{memory}", {});
 }
@@ -203,15 +204,42 @@ void NvvmBuilder::fenceProxyAsyncShared() {
       NVVM::SharedSpaceAttr::get(b.getContext(),
                                  NVVM::SharedSpace::shared_cta));
 }
+void NvvmBuilder::fenceProxyAsync() {
+  inlinePtx({}, "fence.proxy.async;", "~{memory}", {});
+}
 void NvvmBuilder::setMaxRegisters(int64_t count, bool increase) {
   NVVM::SetMaxRegisterOp::create(b, count,
                                  increase
                                      ? NVVM::SetMaxRegisterAction::increase
                                      : NVVM::SetMaxRegisterAction::decrease);
 }
+Value NvvmBuilder::shuffleFrom(Value value, Value lane) {
+  return NVVM::ShflOp::create(b, value.getType(), i32(-1), value, lane,
+                              i32(31), NVVM::ShflKind::idx, UnitAttr());
+}
 Value NvvmBuilder::shuffleXor(Value value, int64_t mask) {
   return NVVM::ShflOp::create(b, value.getType(), i32(-1), value, i32(mask),
                               i32(31), NVVM::ShflKind::bfly, UnitAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> NvvmBuilder::loadMatricesTransposed(Value address) {
+  SmallVector<Type> types(4, b.getI32Type());
+  return inlinePtx(
+      types,
+      "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {$0,$1,$2,$3}, [$4];",
+      "=r,=r,=r,=r,r,~{memory}", address);
+}
+void NvvmBuilder::storeMatricesTransposed(ValueRange four, Value address) {
+  SmallVector<Value> operands{address};
+  llvm::append_range(operands, four);
+  inlinePtx({},
+            "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [$0], "
+            "{$1,$2,$3,$4};",
+            "r,r,r,r,r,~{memory}", operands);
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,16 +261,26 @@ static std::string tiedConstraints(int64_t n) {
   return text;
 }
 
+/// "{$first, ...}" of `count` asm operands.
+static std::string operandList(int64_t first, int64_t count) {
+  std::string text = "{";
+  for (int64_t i = first; i < first + count; ++i)
+    text += (i == first ? "$" : ", $") + std::to_string(i);
+  return text + "}";
+}
+static std::string wgmmaInstruction(const NvvmBuilder::WgmmaShape &shape) {
+  std::string type = shape.operand.isF16() ? "f16" : "bf16";
+  return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(shape.n) +
+         "k16.f32." + type + "." + type;
+}
+
 SmallVector<Value> NvvmBuilder::wgmmaStep(
     const WgmmaShape &shape, ValueRange accumulators, Value aDescriptor,
     Value bDescriptor, ArrayRef<std::pair<int64_t, int64_t>> offsets,
-    Value scale) {
+    Value scale, int64_t inFlight) {
   int64_t count = accumulators.size();
-  StringRef type = shape.operand.isF16() ? "f16" : "bf16";
-  std::string registers = "{";
-  for (int64_t i = 0; i < count; ++i)
-    registers += (i ? ", $" : "$") + std::to_string(i);
-  registers += "}";
+  std::string instruction = wgmmaInstruction(shape);
+  std::string registers = operandList(0, count);
   // Operands after the tied accumulators.
   std::string a = "$" + std::to_string(2 * count);
   std::string bOperand = "$" + std::to_string(2 * count + 1);
@@ -255,14 +293,13 @@ SmallVector<Value> NvvmBuilder::wgmmaStep(
     text += "\tadd.s64 da, " + a + ", " + std::to_string(offset.first) +
             ";\n\tadd.s64 db, " + bOperand + ", " +
             std::to_string(offset.second) +
-            ";\n\twgmma.mma_async.sync.aligned.m64n" + std::to_string(shape.n) +
-            "k16.f32." + type.str() + "." + type.str() + " " + registers +
-            ", da, db, " + (index == 0 ? "p" : "1") + ", 1, 1, " +
+            ";\n\t" + instruction + " " + registers + ", da, db, " + (index == 0 ? "p" : "1") + ", 1, 1, " +
             std::to_string(shape.aTransposed) + ", " +
             std::to_string(shape.bTransposed) + ";\n";
   }
   text += "\twgmma.commit_group.sync.aligned;\n"
-          "\twgmma.wait_group.sync.aligned 1;\n\t}";
+          "\twgmma.wait_group.sync.aligned " +
+          std::to_string(inFlight) + ";\n\t}";
   SmallVector<Value> operands(accumulators);
   Value scaleWord = arith::ExtUIOp::create(b, b.getI32Type(), scale);
   operands.append({aDescriptor, bDescriptor, scaleWord});
@@ -271,6 +308,38 @@ SmallVector<Value> NvvmBuilder::wgmmaStep(
                    resultConstraints(count) + tiedConstraints(count) +
                        "l,l,r,~{memory}",
                    operands);
+}
+
+SmallVector<Value> NvvmBuilder::wgmmaRegisterStep(
+    const WgmmaShape &shape, ValueRange accumulators, ValueRange aRegisters,
+    ValueRange bDescriptors, ArrayRef<RegisterProduct> products, Value scale) {
+  int64_t count = accumulators.size();
+  std::string instruction = wgmmaInstruction(shape);
+  std::string registers = operandList(0, count);
+  // Operands after the tied accumulators.
+  int64_t firstA = 2 * count, firstB = firstA + aRegisters.size();
+  std::string scaleOperand = "$" + std::to_string(firstB + bDescriptors.size());
+  std::string text = "{\n\t.reg .pred p;\n\t.reg .b64 db;\n\tsetp.ne.b32 p, " +
+                     scaleOperand + ", 0;\n\twgmma.fence.sync.aligned;\n";
+  for (auto [index, product] : llvm::enumerate(products))
+    text += "\tadd.s64 db, $" + std::to_string(firstB + product.b) + ", " +
+            std::to_string(product.offset) + ";\n\t" + instruction + " " +
+            registers + ", " + operandList(firstA + product.a, 4) + ", db, " +
+            (index == 0 ? "p" : "1") + ", 1, 1, " +
+            std::to_string(shape.bTransposed) + ";\n";
+  text += "\twgmma.commit_group.sync.aligned;\n"
+          "\twgmma.wait_group.sync.aligned 0;\n\t}";
+  SmallVector<Value> operands(accumulators);
+  llvm::append_range(operands, aRegisters);
+  llvm::append_range(operands, bDescriptors);
+  operands.push_back(arith::ExtUIOp::create(b, b.getI32Type(), scale));
+  std::string constraints = resultConstraints(count) + tiedConstraints(count);
+  for (size_t i = 0; i < aRegisters.size(); ++i)
+    constraints += "r,";
+  for (size_t i = 0; i < bDescriptors.size(); ++i)
+    constraints += "l,";
+  SmallVector<Type> types(count, b.getF32Type());
+  return inlinePtx(types, text, constraints + "r,~{memory}", operands);
 }
 
 SmallVector<Value> NvvmBuilder::wgmmaWaitAll(ValueRange accumulators) {

@@ -175,7 +175,6 @@ void TaskEmitter::emitSumOperand(tile::SumOperandOp sum) {
       Value publishes =
           there(arith::AndIOp::create(b, eq(lane, c(0)), ult(firstCol, cols)));
       ifThen(publishes, [&] {
-        m.fenceGpu();
         Value flag = arith::AddIOp::create(
             b, mul64(zext64(line), zext64(ceilDiv(cols, sumCols))),
             zext64(divu(firstCol, c(sumCols))));

@@ -99,6 +99,7 @@ LogicalResult TaskLayout::collect(tile::KernelOp kernel) {
       poolOf(skip.getRing()).sums = true;
   });
   hasSum = bool(findTask(kernel, tile::TaskKind::Sum));
+  numSpaces = llvm::range_size(kernel.getBlock().getOps<tile::SpaceOp>());
   return success();
 }
 

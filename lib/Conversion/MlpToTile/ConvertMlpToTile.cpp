@@ -59,32 +59,60 @@ static tile::ExprAttr tensorBytes(RankedTensorType type) {
                              AffineMap::get(0, names.size(), bytes));
 }
 
+/// The units of work of a fused op, tiles times splits, which kernels count with
+/// 32 bits; `number` is its number in the graph.
+static tile::ExprAttr countUnits(mlp::FusedOp fused, ArrayRef<int64_t> tile,
+                                 unsigned number) {
+  MLIRContext *context = fused.getContext();
+  SmallVector<StringAttr> names;
+  AffineExpr units =
+      extentExpr(fused.getM().getExtent(), names, context).ceilDiv(tile[0]) *
+      extentExpr(fused.getN().getExtent(), names, context).ceilDiv(tile[1]) *
+      getAffineSymbolExpr(names.size(), context);
+  names.push_back(
+      StringAttr::get(context, "splits:" + std::to_string(number)));
+  return tile::ExprAttr::get(context, names,
+                             AffineMap::get(0, names.size(), units));
+}
+
 /// Leaves each product's place in the op list, operand type and operations on
-/// the kernel, and the tile's shape.
-static void describeProducts(ArrayRef<mlp::FusedOp> all, tile::KernelOp kernel) {
+/// the kernel, units of work and the tile's shape.
+static void describeProducts(ArrayRef<mlp::FusedOp> all, unsigned firstFused,
+                             tile::KernelOp kernel) {
   Builder b(kernel.getContext());
-  SmallVector<Attribute> products, types, operations;
+  SmallVector<Attribute> products, types, operations, units;
   for (mlp::FusedOp fused : all) {
     for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
       mlp::ContractionAttr contraction = fused.getContraction(i);
-      products.push_back(
-          b.getI64IntegerAttr(contraction.getOpIndex().value_or(-1)));
-      types.push_back(TypeAttr::get(getElementTypeOrSelf(fused.getA(i))));
       SmallVector<StringAttr> names;
       AffineExpr count = getAffineConstantExpr(2, b.getContext());
       for (mlp::ExtentAttr extent :
            {fused.getM(), fused.getN(), contraction.getK()})
         count = count * extentExpr(extent.getExtent(), names, b.getContext());
-      operations.push_back(tile::ExprAttr::get(
-          b.getContext(), names, AffineMap::get(0, names.size(), count)));
+      Type a = getElementTypeOrSelf(fused.getA(i));
+      Type element = a.isF32() ? getElementTypeOrSelf(fused.getB(i)) : a;
+      // An f32 operand in two parts takes two products.
+      mlp::PrecisionAttr precision = contraction.getPrecision();
+      bool split = precision && precision.getValue() == mlp::Precision::Bf16x3;
+      for (int part = 0; part < (split ? 2 : 1); ++part) {
+        products.push_back(
+            b.getI64IntegerAttr(contraction.getOpIndex().value_or(-1)));
+        types.push_back(TypeAttr::get(element));
+        operations.push_back(tile::ExprAttr::get(
+            b.getContext(), names, AffineMap::get(0, names.size(), count)));
+      }
     }
     if (auto schedule = dyn_cast_if_present<tile::ScheduleAttr>(
-            fused.getSchedule().value_or(Attribute())))
+            fused.getSchedule().value_or(Attribute()))) {
       kernel->setAttr("tile.shape", b.getDenseI64ArrayAttr(schedule.getTile()));
+      units.push_back(countUnits(fused, schedule.getTile(), firstFused));
+    }
+    ++firstFused;
   }
   kernel->setAttr("tile.products", b.getArrayAttr(products));
   kernel->setAttr("tile.product_types", b.getArrayAttr(types));
   kernel->setAttr("tile.operations", b.getArrayAttr(operations));
+  kernel->setAttr("tile.units", b.getArrayAttr(units));
 }
 
 /// Why the graph's results cannot simply be zero when there are no tokens; empty
@@ -166,9 +194,55 @@ static FailureOr<StorageMap> assignStorage(mlp::GraphOp graph) {
   return storage;
 }
 
+/// The signals of fused ops that others of their launch await, after the
+/// temporaries of `storage`. A conversion before the launch clears them.
+static FailureOr<SignalMap> assignSignals(mlp::GraphOp graph,
+                                          const StorageMap &storage) {
+  MLIRContext *context = graph.getContext();
+  int64_t temporaries = llvm::count_if(storage, [](const auto &entry) {
+    return entry.second.binding.getKind() == tile::BindKind::Temporary;
+  });
+  SignalMap signals;
+  bool converts = false;
+  for (Operation &op : graph.getBody().front()) {
+    converts |= isa<mlp::ConvertOp>(op);
+    auto launch = dyn_cast<mlp::LaunchOp>(op);
+    if (!launch)
+      continue;
+    for (mlp::FusedOp fused : launch.getFusedOps()) {
+      if (llvm::none_of(fused->getUsers(), [](Operation *user) {
+            return isa<mlp::FusedOp>(user);
+          }))
+        continue;
+      if (!converts)
+        return fused.emitOpError("is multiplied in its own launch, but no "
+                                 "conversion before it clears its signals");
+      auto schedule = dyn_cast_if_present<tile::ScheduleAttr>(
+          fused.getSchedule().value_or(Attribute()));
+      if (!schedule)
+        return fused.emitOpError(
+            "has no schedule (backfuse-select-schedule gives it one)");
+      SmallVector<StringAttr> names;
+      AffineExpr bytes = getAffineConstantExpr(2 * 8, context);
+      mlp::ExtentAttr extents[] = {fused.getM(), fused.getN()};
+      for (auto [extent, tile] : llvm::zip(extents, schedule.getTile()))
+        bytes = bytes *
+                extentExpr(extent.getExtent(), names, context).ceilDiv(tile);
+      signals[fused] = tile::BindAttr::get(
+          context, tile::BindKind::Temporary, temporaries++,
+          tile::ExprAttr::get(context, names,
+                              AffineMap::get(0, names.size(), bytes)));
+    }
+  }
+  return signals;
+}
+
 static LogicalResult convertGraph(mlp::GraphOp graph) {
   FailureOr<StorageMap> storage = assignStorage(graph);
   if (failed(storage))
+    return failure();
+  FailureOr<SignalMap> signals = assignSignals(graph, *storage);
+  if (failed(signals))
     return failure();
   Builder b(graph.getContext());
   unsigned step = 0, firstFused = 0;
@@ -201,22 +275,22 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
       continue;
     }
     if (!converts.empty()) {
-      KernelBuilder builder(converts.front(), *storage);
+      KernelBuilder builder(converts.front(), *storage, *signals);
       FailureOr<tile::KernelOp> kernel =
           builder.buildConversion(converts, graph, nameOf("convert"));
       if (failed(kernel))
         return failure();
-      describeProducts({}, *kernel);
+      describeProducts({}, firstFused, *kernel);
       finish(*kernel);
       converts.clear();
     }
     auto launch = cast<mlp::LaunchOp>(op);
-    KernelBuilder builder(launch, *storage);
+    KernelBuilder builder(launch, *storage, *signals);
     FailureOr<tile::KernelOp> kernel =
         builder.build(launch, firstFused, graph, nameOf("launch"));
     if (failed(kernel))
       return failure();
-    describeProducts(launch.getFusedOps(), *kernel);
+    describeProducts(launch.getFusedOps(), firstFused, *kernel);
     finish(*kernel);
     firstFused += launch.getFusedOps().size();
   }

@@ -9,7 +9,6 @@
 using namespace mlir;
 using namespace backfuse;
 
-static constexpr int64_t entryCols = tile::DrainOp::entryCols;
 /// Kernels count units, tiles times splits, with 32 bits.
 static constexpr int64_t maxSplits = 8;
 
@@ -115,6 +114,8 @@ FailureOr<Value> KernelBuilder::tensorArgument(Value value,
                                                const mlp::Extent &cols,
                                                bool copied) {
   auto type = cast<RankedTensorType>(value.getType());
+  if (value.getDefiningOp<mlp::FusedOp>()) // of this launch
+    value = launchResult(value);
   auto it = storage.find(value);
   assert(it != storage.end() && "value has no place");
   if (!cols.isFixed())
@@ -159,13 +160,12 @@ LogicalResult KernelBuilder::checkPart(Part &part) {
   mlp::ExtentAttr k = fused.getContraction(0).getK();
   for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
     mlp::ContractionAttr contraction = fused.getContraction(i);
-    for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
-      Type element = getElementTypeOrSelf(fused.getOperandOf(i, side).getType());
-      if (elementBytes(element) != 2)
-        return fused.emitOpError("multiplies ")
-               << element << " operands, for which no route is built yet; "
-               << "cast them to bf16 or f16";
-    }
+    Type a = getElementTypeOrSelf(fused.getA(i).getType());
+    Type b = getElementTypeOrSelf(fused.getB(i).getType());
+    if (elementBytes(a) != 2 && elementBytes(b) != 2)
+      return fused.emitOpError("multiplies ")
+             << a << " by " << b << " operands, for which no route is built "
+             << "yet; cast one of them to bf16 or f16";
     if (contraction.getK() != k)
       return fused.emitOpError("has contractions of different lengths, ")
              << k.getExtent().str() << " and "
@@ -218,33 +218,15 @@ LogicalResult KernelBuilder::createPart(Part &part) {
   AffineExpr parts =
       tiles * (symbol("splits:" + std::to_string(part.number)) - 1);
 
-  SmallVector<Value, 2> seen;
-  for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
-    mlp::ContractionAttr attr = fused.getContraction(i);
-    Contraction contraction;
-    contraction.aK = attr.getA() == mlp::Major::KMajor;
-    contraction.bK = attr.getB() == mlp::Major::KMajor;
-    Type element = getElementTypeOrSelf(fused.getA(i).getType());
-    auto box = [&](bool kMajor, int64_t extent) {
-      return tile::BufferAttr::get(context, kMajor ? extent : tile[2],
-                                   kMajor ? tile[2] : extent, element);
-    };
-    contraction.a = box(contraction.aK, tile[0]);
-    contraction.b = box(contraction.bK, tile[1]);
-    auto ringType =
-        tile::RingType::get(context, {contraction.a, contraction.b});
-    contraction.ring = tile::RingOp::create(b, ringType, pool);
-    while (part.accumulators.size() <= attr.getAcc())
-      part.accumulators.push_back(tile::AccumulatorsOp::create(
-          b, tile::AccumulatorType::get(context, tile[0], tile[1]),
-          numAccumulators));
-    contraction.accumulator = part.accumulators[attr.getAcc()];
-    part.contractions.push_back(contraction);
-  }
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i)
+    createContraction(part, i);
   if (part.accumulators.size() > 1 && !k.isFixed())
     return fused.emitOpError("has ")
            << part.accumulators.size()
            << " accumulators over a variable K, which is not built yet";
+  if (auto it = signals.find(fused); it != signals.end())
+    part.signals =
+        addArgument(tile::WorkspaceType::get(b.getContext()), it->second);
   part.partials = workspaceArgument(parts * (tile[0] * tile[1] * 4));
   part.flags = workspaceArgument(parts * (2 * 8));
   tagArgument();
@@ -261,6 +243,74 @@ LogicalResult KernelBuilder::createPart(Part &part) {
         b, tile::RingType::get(context, part.entry.buffers), drainPool);
   createSumBuffers(part);
   return success();
+}
+
+/// Whether contraction `i` multiplies the second part of an operand by the same
+/// f32 operand as the one before does the first part.
+static bool isSecondPart(mlp::FusedOp fused, unsigned i) {
+  if (i == 0)
+    return false;
+  mlp::ContractionAttr attr = fused.getContraction(i);
+  mlp::ContractionAttr before = fused.getContraction(i - 1);
+  auto isSplit = [](mlp::ContractionAttr attr) {
+    return attr.getPrecision() &&
+           attr.getPrecision().getValue() == mlp::Precision::Bf16x3;
+  };
+  if (!isSplit(before) || isSplit(attr) || !attr.getPrecision() ||
+      attr.getAcc() != before.getAcc() || attr.getK() != before.getK() ||
+      attr.getA() != before.getA() || attr.getB() != before.getB())
+    return false;
+  return llvm::any_of(ArrayRef{mlp::Side::A, mlp::Side::B}, [&](mlp::Side side) {
+    Value operand = fused.getOperandOf(i, side);
+    return operand == fused.getOperandOf(i - 1, side) &&
+           getElementTypeOrSelf(operand.getType()).isF32();
+  });
+}
+
+void KernelBuilder::createContraction(Part &part, unsigned number) {
+  mlp::FusedOp fused = part.fused;
+  MLIRContext *context = b.getContext();
+  ArrayRef<int64_t> tile = part.schedule.getTile();
+  if (isSecondPart(fused, number)) {
+    Contraction &before = part.contractions.back();
+    if (fused.getA(number) == before.a.front())
+      before.b.push_back(fused.getB(number));
+    else
+      before.a.push_back(fused.getA(number));
+  } else {
+    mlp::ContractionAttr attr = fused.getContraction(number);
+    Contraction contraction;
+    contraction.first = number;
+    contraction.a = {fused.getA(number)};
+    contraction.b = {fused.getB(number)};
+    contraction.aK = attr.getA() == mlp::Major::KMajor;
+    contraction.bK = attr.getB() == mlp::Major::KMajor;
+    contraction.split =
+        attr.getPrecision() &&
+        attr.getPrecision().getValue() == mlp::Precision::Bf16x3;
+    part.contractions.push_back(contraction);
+  }
+  if (number + 1 < fused.getNumContractions() &&
+      isSecondPart(fused, number + 1))
+    return; // its ring follows
+  Contraction &contraction = part.contractions.back();
+  SmallVector<tile::BufferAttr> buffers;
+  auto addBoxes = [&](ArrayRef<Value> operands, bool kMajor, int64_t extent) {
+    for (Value operand : operands)
+      buffers.push_back(tile::BufferAttr::get(
+          context, kMajor ? extent : tile[2], kMajor ? tile[2] : extent,
+          getElementTypeOrSelf(operand.getType())));
+  };
+  addBoxes(contraction.a, contraction.aK, tile[0]);
+  addBoxes(contraction.b, contraction.bK, tile[1]);
+  contraction.ring = tile::RingOp::create(
+      b, tile::RingType::get(context, buffers), pool);
+  unsigned accumulator = fused.getContraction(number).getAcc();
+  while (part.accumulators.size() <= accumulator)
+    part.accumulators.push_back(tile::AccumulatorsOp::create(
+        b, tile::AccumulatorType::get(context, tile[0], tile[1]),
+        numAccumulators));
+  contraction.accumulator = part.accumulators[accumulator];
 }
 
 void KernelBuilder::createSumBuffers(Part &part) {
@@ -314,17 +364,49 @@ tile::ForEachUnitOp KernelBuilder::createUnits(Block &task) {
   return units;
 }
 
+/// Waits for the tiles of other spaces that a unit's products read.
+void KernelBuilder::createAwaits(Part &part, Block &block) {
+  mlp::FusedOp fused = part.fused;
+  Value steps = block.getArgument(3);
+  ArrayRef<int64_t> tile = part.schedule.getTile();
+  SmallVector<std::pair<Operation *, bool>> seen;
+  for (unsigned i = 0; i < fused.getNumContractions(); ++i)
+    for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
+      Operation *producer = fused.getOperandOf(i, side).getDefiningOp();
+      bool isA = side == mlp::Side::A;
+      if (!isa_and_present<mlp::FusedOp>(producer) ||
+          llvm::is_contained(seen, std::pair(producer, isA)))
+        continue;
+      seen.push_back({producer, isA});
+      Part &awaited = *llvm::find_if(
+          parts, [&](Part &other) { return other.fused == producer; });
+      mlp::ContractionAttr attr = fused.getContraction(i);
+      bool kMajor = (isA ? attr.getA() : attr.getB()) == mlp::Major::KMajor;
+      auto range = [&](Value first, Value length) {
+        return std::pair(first, Value(arith::AddIOp::create(b, first, length)));
+      };
+      auto k = range(block.getArgument(2),
+                     arith::MulIOp::create(b, steps, index(tile[2])));
+      auto mn = range(block.getArgument(isA ? 0 : 1), index(tile[isA ? 0 : 1]));
+      auto rows = kMajor ? mn : k, cols = kMajor ? k : mn;
+      tile::AwaitOp::create(b, awaited.signals, tagArgument(), awaited.space,
+                            rows.first, rows.second, cols.first, cols.second);
+    }
+}
+
 void KernelBuilder::createLoad(Part &part, Block &block) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(&block);
   b.setLoc(part.fused.getLoc());
+  createAwaits(part, block);
   Value m0 = block.getArgument(0), n0 = block.getArgument(1);
   Value k0 = block.getArgument(2), steps = block.getArgument(3);
   int64_t tileK = part.schedule.getTile()[2];
   mlp::FusedOp fused = part.fused;
   mlp::Extent m = fused.getM().getExtent(), n = fused.getN().getExtent();
-  for (auto [i, contraction] : llvm::enumerate(part.contractions)) {
-    mlp::Extent k = fused.getContraction(i).getK().getExtent();
+  for (Contraction &contraction : part.contractions) {
+    mlp::Extent k =
+        fused.getContraction(contraction.first).getK().getExtent();
     auto loop = scf::ForOp::create(b, index(0), steps, index(1));
     OpBuilder::InsertionGuard loopGuard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -338,8 +420,11 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
       tile::CopyOp::create(b, tensor, kMajor ? at : kAt, kMajor ? kAt : at,
                            slot, buffer);
     };
-    copy(fused.getA(i), contraction.aK, m, m0, 0);
-    copy(fused.getB(i), contraction.bK, n, n0, 1);
+    int64_t buffer = 0;
+    for (Value operand : contraction.a)
+      copy(operand, contraction.aK, m, m0, buffer++);
+    for (Value operand : contraction.b)
+      copy(operand, contraction.bK, n, n0, buffer++);
     tile::CommitOp::create(b, slot);
   }
   if (part.entry.empty())
@@ -348,7 +433,8 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
   b.setInsertionPointToStart(ifLast.thenBlock());
   // Column block by column block, and in it row block by row block.
   int64_t rowBlocks = part.schedule.getTile()[0] / part.entry.entryRows;
-  int64_t chunks = llvm::divideCeil(part.schedule.getTile()[1], entryCols);
+  int64_t chunks =
+      llvm::divideCeil(part.schedule.getTile()[1], part.entry.entryCols);
   auto loop = scf::ForOp::create(b, index(0), index(chunks * rowBlocks),
                                  index(1));
   b.setInsertionPointToStart(loop.getBody());
@@ -359,7 +445,7 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
       b, m0,
       arith::MulIOp::create(b, rowBlock, index(part.entry.entryRows)));
   Value col = arith::AddIOp::create(
-      b, n0, arith::MulIOp::create(b, chunk, index(entryCols)));
+      b, n0, arith::MulIOp::create(b, chunk, index(part.entry.entryCols)));
   int64_t perSlot = part.entry.buffers.size();
   for (int64_t s = 0; s < part.entry.slotsPerEntry; ++s) {
     Value slot = tile::AcquireOp::create(b, part.entryRing);
@@ -389,7 +475,8 @@ void KernelBuilder::createMultiply(Part &part, Block &block) {
     bool accumulate = llvm::is_contained(started, contraction.accumulator);
     tile::MultiplyOp::create(b, contraction.ring, block.getArgument(3),
                              contraction.accumulator, major(contraction.aK),
-                             major(contraction.bK), accumulate);
+                             major(contraction.bK), contraction.split,
+                             accumulate);
     started.push_back(contraction.accumulator);
   }
 }
@@ -451,8 +538,10 @@ void KernelBuilder::createDrain(Part &part, Block &block) {
   auto drain = tile::DrainOp::create(
       b, TypeRange(), part.accumulators, block.getArgument(0),
       block.getArgument(1), part.m, part.entryRing, vectors, scalars, stores,
-      partials, flags, partials.empty() ? Value() : tagArgument(),
-      part.entry.entryRows, part.entry.slotsPerEntry,
+      partials, flags, part.signals,
+      partials.empty() && !part.signals ? Value() : tagArgument(),
+      part.entry.entryRows, part.entry.entryCols, part.entry.stagedRows,
+      part.entry.slotsPerEntry,
       b.getArrayAttr(elementKinds), part.entry.operandBuffers,
       b.getArrayAttr(yieldKinds), part.entry.storeBuffers);
   Block &region = drain.getBody().emplaceBlock();
@@ -479,10 +568,10 @@ void KernelBuilder::createSum(Part &part, Block &block) {
   bool apart = drainPool != pool;
   if (apart && llvm::none_of(parts, [](Part &p) { return p.needsSum(); }))
     return;
-  for (auto [c, contraction] : llvm::enumerate(part.contractions)) {
+  for (Contraction &contraction : part.contractions) {
     std::optional<unsigned> riding;
     for (unsigned i = 0; i < fused.getNumOperandSums(); ++i)
-      if (fused.getOperandSum(i).getContraction() == c)
+      if (fused.getOperandSum(i).getContraction() == contraction.first)
         riding = i;
     if (!riding) {
       tile::SkipOp::create(b, contraction.ring, steps);
@@ -498,7 +587,8 @@ void KernelBuilder::createSum(Part &part, Block &block) {
         b,
         arith::MulIOp::create(b, block.getArgument(4), part.contributors),
         contributor);
-    tile::SumOperandOp::create(b, contraction.ring, isA ? 0 : 1, steps,
+    tile::SumOperandOp::create(b, contraction.ring,
+                               isA ? 0 : contraction.a.size(), steps,
                                contributor, part.contributors, line, at,
                                isA ? part.m : part.n, buffers.partials,
                                buffers.flags, tagArgument());
@@ -507,7 +597,7 @@ void KernelBuilder::createSum(Part &part, Block &block) {
     return;
   auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
   b.setInsertionPointToStart(ifLast.thenBlock());
-  int64_t entries = llvm::divideCeil(tile[1], entryCols) *
+  int64_t entries = llvm::divideCeil(tile[1], part.entry.entryCols) *
                     (tile[0] / part.entry.entryRows) *
                     part.entry.slotsPerEntry;
   tile::SkipOp::create(b, part.entryRing, index(entries));
@@ -725,6 +815,20 @@ KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts,
     tile::ConvertOp::create(b, *source, rowCount, copies, sum.partials,
                             sum.flags,
                             convert.getSum() ? tagArgument() : Value());
+  }
+  for (auto &[fused, binding] : signals) {
+    Value words = addArgument(
+        b.getIndexType(),
+        tile::BindAttr::get(
+            b.getContext(), tile::BindKind::Extent, 0,
+            tile::ExprAttr::get(
+                b.getContext(), binding.getExpr().getNames(),
+                AffineMap::get(0, binding.getExpr().getNames().size(),
+                               binding.getExpr().getMap().getResult(0).floorDiv(
+                                   8)))));
+    Value workspace =
+        addArgument(tile::WorkspaceType::get(b.getContext()), binding);
+    tile::ClearOp::create(b, workspace, words);
   }
   for (Sum &sum : sums)
     tile::FinishSumOp::create(b, sum.partials, sum.flags, tagArgument(),

@@ -25,13 +25,16 @@ struct Storage {
   tile::BindAttr binding;
 };
 using StorageMap = llvm::MapVector<mlir::Value, Storage>;
+/// Where fused ops whose results others of their launch multiply set flags.
+using SignalMap = llvm::MapVector<mlir::Operation *, tile::BindAttr>;
 
 class KernelBuilder {
 public:
   /// `owner` is where errors are reported.
-  KernelBuilder(mlir::Operation *owner, const StorageMap &storage)
-      : owner(owner), storage(storage), b(owner->getLoc(), owner->getContext()) {
-  }
+  KernelBuilder(mlir::Operation *owner, const StorageMap &storage,
+                const SignalMap &signals)
+      : owner(owner), storage(storage), signals(signals),
+        b(owner->getLoc(), owner->getContext()) {}
 
   /// Creates the kernel of a launch before `anchor`; `firstFused` is the number
   /// of its first fused op in the graph.
@@ -39,16 +42,20 @@ public:
                                         unsigned firstFused,
                                         mlir::Operation *anchor,
                                         llvm::StringRef name);
-  /// Creates one kernel for all conversions before `anchor`.
+  /// Creates one kernel for all conversions before `anchor`, which clears the
+  /// signals of the launches after it.
   mlir::FailureOr<tile::KernelOp>
   buildConversion(llvm::ArrayRef<mlp::ConvertOp> converts,
                   mlir::Operation *anchor, llvm::StringRef name);
 
 private:
+  /// A contraction of the fused op, or two that share an f32 operand and
+  /// multiply it by the parts of the other one.
   struct Contraction {
+    unsigned first; // of the fused op's
     mlir::Value ring, accumulator;
-    tile::BufferAttr a, b;
-    bool aK, bK;
+    llvm::SmallVector<mlir::Value, 2> a, b; // operands, each a buffer
+    bool aK, bK, split;
   };
   struct SumBuffers {
     mlir::Value partials, flags, result;
@@ -59,6 +66,7 @@ private:
     unsigned number; // of the fused op in the graph
     mlir::Value m, n, k, splits, space, steps;
     mlir::Value partials, flags; // of split K
+    mlir::Value signals;         // null where nobody awaits its tiles
     llvm::SmallVector<mlir::Value> accumulators;
     llvm::SmallVector<Contraction> contractions;
     EntryLayout entry;
@@ -70,8 +78,10 @@ private:
 
   mlir::LogicalResult checkPart(Part &part);
   mlir::LogicalResult createPart(Part &part);
+  void createContraction(Part &part, unsigned number);
   void createSumBuffers(Part &part);
   void createLoad(Part &part, mlir::Block &block);
+  void createAwaits(Part &part, mlir::Block &block);
   void createMultiply(Part &part, mlir::Block &block);
   void createDrain(Part &part, mlir::Block &block);
   void createSum(Part &part, mlir::Block &block);
@@ -107,6 +117,7 @@ private:
   mlir::Operation *owner;
   mlp::LaunchOp launch;
   const StorageMap &storage;
+  const SignalMap &signals;
   mlir::ImplicitLocOpBuilder b;
   tile::KernelOp kernel;
   llvm::SmallVector<mlir::Attribute> bindings;

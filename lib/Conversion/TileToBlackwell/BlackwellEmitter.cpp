@@ -35,6 +35,7 @@ void BlackwellEmitter::emitPrologue() {
       m.mbarrierInit(add(smem, c(layout.fullOffset + 8 * i)), 1);
       m.mbarrierInit(add(smem, c(layout.emptyOffset + 8 * i)), numDrainWarps);
     }
+    initDealBarriers();
     m.fenceMbarrierInit();
   });
   ifThen(eq(tid, c(32)), [&] {
@@ -99,7 +100,7 @@ LogicalResult BlackwellEmitter::emitLoadRole(Value pool) {
   tile::ForEachUnitOp units = unitsOf(findTask(kernel, tile::TaskKind::Load));
   createRoleState();
   LogicalResult result = emitUnits(units, [&](unsigned i, Unit &) {
-    return emitLoadBlock(units.getBodies()[i].front(), pool);
+    return emitLoadBlock(units.getBodies()[i].front(), LoadRole{pool});
   });
   // No arrival may be outstanding when the CTA exits: wait until every slot is
   // empty.
@@ -130,9 +131,11 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
     createReturn(b);
     return function;
   }
+  LogicalResult result = emitKernelScalars();
+  if (failed(result))
+    return failure();
   emitPrologue();
   emitWaitForPrerequisites();
-  LogicalResult result = emitKernelScalars();
   auto role = [&](int64_t number, function_ref<LogicalResult()> emit) {
     ifThen(eq(warp, c(number)), [&] {
       if (failed(emit()))
@@ -141,7 +144,9 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
   };
   auto oneThread = [&](function_ref<LogicalResult()> emit) {
     LogicalResult emitted = success();
+    oneLane = true;
     ifThen(eq(lane, c(0)), [&] { emitted = emit(); });
+    oneLane = false;
     return emitted;
   };
   // With sum warps a thread starts with 168 registers: warpgroups without the
@@ -156,6 +161,10 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
       return oneThread([&] { return emitLoadRole(layout.operandPool); });
     });
     role(multiplyWarp, [&] { return emitMultiplyRole(); });
+    role(tensorMemoryWarp, [&] {
+      emitDealTable();
+      return success();
+    });
     if (layout.drainPool)
       role(loadDrainWarp, [&] {
         return oneThread([&] { return emitLoadRole(layout.drainPool); });

@@ -182,7 +182,9 @@ FailureOr<KernelLayout> blackwell::computeLayout(tile::KernelOp kernel,
   layout.fullOffset = offset;
   layout.emptyOffset = offset + 8 * layout.sets;
   layout.addressOffset = offset + 16 * layout.sets;
-  layout.scratchOffset = llvm::alignTo(layout.addressOffset + 4, 128);
+  layout.dealOffset = llvm::alignTo(layout.addressOffset + 4, 16);
+  layout.scratchOffset = llvm::alignTo(
+      layout.dealOffset + TaskLayout::dealTableBytes(layout.numSpaces), 128);
   offset = llvm::alignTo(
       layout.scratchOffset + numSums * 2 * numDrainWarps * entryCols * 4, 1024);
   for (auto &[value, p] : layout.pools) {

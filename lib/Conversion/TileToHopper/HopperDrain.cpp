@@ -24,54 +24,90 @@ LogicalResult HopperEmitter::emitDrain(tile::DrainOp drain, Unit &unit) {
   for (Operation &op : drain.getBody().front().without_terminator())
     if (StringRef why = whyNotElementOp(&op); !why.empty())
       return op.emitOpError(why);
+  if (isTransposed(drain.getAccumulators()[0]))
+    return emitTransposedDrain(drain, unit);
   auto type =
       cast<tile::AccumulatorType>(drain.getAccumulators()[0].getType());
-  int64_t chunks = llvm::divideCeil(type.getCols(), entryCols);
-  int64_t rowBlocks = tileRows / drain.getEntryRows();
-  bool stores = !drain.getStores().empty();
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-    if (!drain.getRing()) {
-      emitDrainEntry(drain, unit, chunk, {}, chunk == 0);
-      continue;
-    }
-    Value pool = poolOf(drain.getRing());
-    for (int64_t rowBlock = 0; rowBlock < rowBlocks; ++rowBlock) {
-      SmallVector<Slot> entry;
-      for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i) {
-        entry.push_back(currentSlot(pool));
-        waitFull(pool, entry.back());
-        advance(pool);
-      }
-      auto work = [&] { emitDrainEntry(drain, unit, chunk, entry, chunk == 0); };
-      auto pass = [&] {
-        for (Slot &slot : entry)
-          releaseByWarp(slot.empty);
-      };
-      if (rowBlocks == 1) {
-        work();
-        continue;
-      }
-      // An entry of 64 rows belongs to one warpgroup; the other lets it pass.
-      auto branch = scf::IfOp::create(b, eq(consumer, c(rowBlock)), true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.elseBlock());
-      pass();
-      b.setInsertionPointToStart(branch.thenBlock());
-      work();
-    }
-  }
-  if (stores)
-    ifThen(eq(consumerThread, c(0)), [&] {
-      m.bulkWaitRead(0);
-      for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i)
-        m.mbarrierArrive(loadVariable(b, pending[i], b.getI32Type()), 4);
+  int64_t chunks = type.getCols() / entryCols;
+  if (chunks == 1) {
+    emitDrainChunk(drain, unit, c(0));
+  } else {
+    forRange(c(chunks), [&](Value chunk) {
+      emitDrainChunk(drain, unit, chunk);
+      moveAccumulators(drain, entryCols / 2);
     });
+  }
+  finishStores(drain, unit);
   return success();
 }
 
-/// The slot of an entry and the byte offset in it of buffer `index`, counted
-/// through all slots of the entry.
-static std::pair<int64_t, int64_t> locate(tile::RingType ring, int64_t index) {
+/// Registers have no index: what the next pass of a loop over accumulators takes
+/// moves to where the first one found its own. (Unrolled, the code of an epilogue
+/// is larger than an instruction cache, and a launch reads it from memory:
+/// measured, 8 us for a tile of 128 x 128.)
+void HopperEmitter::moveAccumulators(tile::DrainOp drain, int64_t used) {
+  for (Value accumulator : drain.getAccumulators()) {
+    Value variable = accumulators[accumulator];
+    int64_t count = accumulatorsPerThread(
+        cast<tile::AccumulatorType>(accumulator.getType()));
+    for (int64_t i = used; i < count; ++i)
+      storeVariable(b, variable, loadVariable(b, variable, b.getF32Type(), i),
+                    i - used);
+  }
+}
+
+/// 64 columns, whose accumulators are the first ones.
+void HopperEmitter::emitDrainChunk(tile::DrainOp drain, Unit &unit,
+                                   Value chunk) {
+  if (!drain.getRing()) {
+    emitDrainEntry(drain, unit, chunk, {});
+    return;
+  }
+  Value pool = poolOf(drain.getRing());
+  int64_t rowBlocks = tileRows / drain.getEntryRows();
+  for (int64_t rowBlock = 0; rowBlock < rowBlocks; ++rowBlock) {
+    SmallVector<Slot> entry;
+    for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i) {
+      entry.push_back(currentSlot(pool));
+      waitFull(pool, entry.back());
+      advance(pool);
+    }
+    if (rowBlocks == 1) {
+      emitDrainEntry(drain, unit, chunk, entry);
+      continue;
+    }
+    // An entry of 64 rows belongs to one warpgroup; the other lets it pass.
+    auto branch = scf::IfOp::create(b, eq(consumer, c(rowBlock)), true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.elseBlock());
+    for (Slot &slot : entry)
+      releaseByWarp(slot.empty);
+    b.setInsertionPointToStart(branch.thenBlock());
+    emitDrainEntry(drain, unit, chunk, entry);
+  }
+}
+
+void HopperEmitter::finishStores(tile::DrainOp drain, const Unit &unit) {
+  if (drain.getStores().empty())
+    return;
+  ifThen(eq(consumerThread, c(0)), [&] {
+    m.bulkWaitRead(0);
+    for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i)
+      m.mbarrierArrive(loadVariable(b, pending[i], b.getI32Type()), 4);
+    if (!drain.getSignals())
+      return;
+    m.bulkWait(0); // what is stored is complete, and visible
+    m.publishTag(signalOf(drain, unit), mapped(drain.getTag()));
+  });
+}
+
+Value HopperEmitter::signalOf(tile::DrainOp drain, const Unit &unit) {
+  Value flag = add(shl(unit.tileIndex, 1), consumer);
+  return m.offset(mapped(drain.getSignals()), mul64(zext64(flag), m.i64(8)));
+}
+
+std::pair<int64_t, int64_t> hopper::locateBuffer(tile::RingType ring,
+                                                 int64_t index) {
   int64_t perSlot = ring.getBuffers().size();
   int64_t offset = 0;
   for (tile::BufferAttr buffer : ring.getBuffers().take_front(index % perSlot))
@@ -80,8 +116,7 @@ static std::pair<int64_t, int64_t> locate(tile::RingType ring, int64_t index) {
 }
 
 void HopperEmitter::emitDrainEntry(tile::DrainOp drain, Unit &unit,
-                                   int64_t chunk, ArrayRef<Slot> slots,
-                                   bool firstEntry) {
+                                   Value chunk, ArrayRef<Slot> slots) {
   bool stores = !drain.getStores().empty();
   bool sums = !drain.getPartials().empty();
   SmallVector<Value> sumValues;
@@ -92,21 +127,20 @@ void HopperEmitter::emitDrainEntry(tile::DrainOp drain, Unit &unit,
   if (stores || sums)
     m.namedBarrier(add(consumer, c(1)), warpgroupThreads);
   emitPartialSums(drain, unit, chunk, sumValues, /*beforeBarrier=*/false);
-  if (!stores) {
-    for (const Slot &slot : slots)
-      releaseByWarp(slot.empty);
-    return;
-  }
-  auto ring = cast<tile::RingType>(drain.getRing().getType());
-  ifThen(eq(consumerThread, c(0)), [&] {
+  if (sums)
+    storeVariable(b, scratchPlace,
+                  xori(loadVariable(b, scratchPlace, b.getI32Type()), c(1)));
+  finishEntry(drain, slots, /*notFirst=*/ne(chunk, c(0)), [&] {
+    auto ring = cast<tile::RingType>(drain.getRing().getType());
     Value row = add(mapped(drain.getRow()), mul(consumer, c(warpgroupRows)));
-    Value col = add(mapped(drain.getCol()), c(chunk * entryCols));
+    Value col = add(mapped(drain.getCol()), mul(chunk, c(entryCols)));
     for (auto [store, buffer] :
          llvm::zip(drain.getStores(), drain.getStoreBuffers())) {
-      auto [slotIndex, offset] = locate(ring, buffer);
+      auto [slotIndex, offset] = locateBuffer(ring, buffer);
       auto tensor = cast<tile::GlobalTensorType>(store.getType());
       MapUse use =
-          storeUseOf(cast<BlockArgument>(store).getArgNumber(), tensor);
+          storeUseOf(cast<BlockArgument>(store).getArgNumber(), tensor,
+                     warpgroupRows);
       int64_t panels = llvm::divideCeil(entryCols, use.panelCols);
       // Where the entry holds both warpgroups' rows, each stores its own.
       Value rows = drain.getEntryRows() == tileRows
@@ -120,12 +154,24 @@ void HopperEmitter::emitDrainEntry(tile::DrainOp drain, Unit &unit,
                    {add(col, c(p * use.panelCols)), row});
       }
     }
+  });
+}
+
+void HopperEmitter::finishEntry(tile::DrainOp drain, ArrayRef<Slot> slots,
+                                Value notFirst, function_ref<void()> store) {
+  if (drain.getStores().empty()) {
+    for (const Slot &slot : slots)
+      releaseByWarp(slot.empty);
+    return;
+  }
+  ifThen(eq(consumerThread, c(0)), [&] {
+    store();
     m.bulkCommit();
-    if (!firstEntry) {
+    ifThen(notFirst, [&] {
       m.bulkWaitRead(1);
-      for (auto [i, slot] : llvm::enumerate(slots))
+      for (size_t i = 0; i < slots.size(); ++i)
         m.mbarrierArrive(loadVariable(b, pending[i], b.getI32Type()), 4);
-    }
+    });
     for (auto [i, slot] : llvm::enumerate(slots))
       storeVariable(b, pending[i], slot.empty);
   });
@@ -135,7 +181,7 @@ void HopperEmitter::emitDrainEntry(tile::DrainOp drain, Unit &unit,
 // Elements
 //===----------------------------------------------------------------------===//
 
-void HopperEmitter::emitElements(tile::DrainOp drain, int64_t chunk,
+void HopperEmitter::emitElements(tile::DrainOp drain, Value chunk,
                                  ArrayRef<Slot> slots,
                                  SmallVectorImpl<Value> &sums) {
   Type f32 = b.getF32Type();
@@ -144,7 +190,7 @@ void HopperEmitter::emitElements(tile::DrainOp drain, int64_t chunk,
   Value rowInWarpgroup = add(shl(consumerWarp, 4), group);
   Value rowSwizzle = shl(group, 4);
   Value firstCol = add(mapped(drain.getCol()),
-                       add(c(chunk * entryCols), shl(quad, 1)));
+                       add(mul(chunk, c(entryCols)), shl(quad, 1)));
   Value firstRow = add(add(mapped(drain.getRow()),
                            mul(consumer, c(warpgroupRows))),
                        rowInWarpgroup);
@@ -166,7 +212,7 @@ void HopperEmitter::emitElements(tile::DrainOp drain, int64_t chunk,
     if (!inserted)
       return it->second;
     BufferBase &base = it->second;
-    auto [slotIndex, offset] = locate(ring, buffer);
+    auto [slotIndex, offset] = locateBuffer(ring, buffer);
     base.element =
         ring.getBuffers()[buffer % ring.getBuffers().size()].getElement();
     base.panelStride = drain.getEntryRows() * panelBytes;
@@ -233,14 +279,7 @@ void HopperEmitter::emitElements(tile::DrainOp drain, int64_t chunk,
       for (int64_t half = 0; half < 2; ++half) {
         SmallVector<Value> &pairs = arguments.emplace_back();
         for (Value accumulator : drain.getAccumulators()) {
-          int64_t first = (chunk * 8 + j) * 4 + 2 * half;
-          int64_t count =
-              cast<tile::AccumulatorType>(accumulator.getType()).getCols() / 2;
-          if (first + 1 >= count) { // the last chunk of a tile of fewer columns
-            pairs.push_back(arith::ConstantOp::create(
-                b, b.getZeroAttr(pairF32)));
-            continue;
-          }
+          int64_t first = j * 4 + 2 * half;
           Value variable = accumulators[accumulator];
           pairs.push_back(makePair(b, loadVariable(b, variable, f32, first),
                                    loadVariable(b, variable, f32, first + 1)));
@@ -309,17 +348,19 @@ void HopperEmitter::emitElements(tile::DrainOp drain, int64_t chunk,
 /// Before the warpgroup's barrier each warp adds up its 16 rows and writes 64
 /// sums to scratch; after it the first warp adds the four warps' in order,
 /// writes the warpgroup's line of the partials and publishes it. The scratch
-/// alternates between two places, so that one barrier a chunk is enough.
+/// alternates between two places, through all units, so that one barrier a chunk
+/// is enough.
 void HopperEmitter::emitPartialSums(tile::DrainOp drain, Unit &unit,
-                                    int64_t chunk, ArrayRef<Value> sums,
+                                    Value chunk, ArrayRef<Value> sums,
                                     bool beforeBarrier) {
   Type f32 = b.getF32Type();
   auto pairF32 = VectorType::get(2, f32);
   for (unsigned s = 0; s < drain.getPartials().size(); ++s) {
     constexpr int64_t warpBytes = entryCols * 4;
-    Value scratch = add(
-        smem, c(layout.scratchOffset + (s * 4 + (chunk & 1) * 2) * 4 * warpBytes));
-    scratch = add(scratch, mul(consumer, c(4 * warpBytes)));
+    Value place = loadVariable(b, scratchPlace, b.getI32Type());
+    Value scratch = add(smem, c(layout.scratchOffset + s * 16 * warpBytes));
+    scratch = add(scratch, mul(add(shl(place, 1), consumer),
+                               c(4 * warpBytes)));
     if (beforeBarrier) {
       SmallVector<Value> totals;
       for (Value pair : sums.slice(s * 8, 8)) {
@@ -347,7 +388,7 @@ void HopperEmitter::emitPartialSums(tile::DrainOp drain, Unit &unit,
         total = arith::AddFOp::create(
             b, total, m.loadShared(pairF32, add(base, c(w * warpBytes)), 8));
       Value n = unit.space->n;
-      Value firstCol = add(mapped(drain.getCol()), c(chunk * entryCols));
+      Value firstCol = add(mapped(drain.getCol()), mul(chunk, c(entryCols)));
       Value col = add(firstCol, shl(lane, 1));
       Value line = add(divu(mapped(drain.getRow()), c(warpgroupRows)),
                        consumer);
@@ -362,7 +403,6 @@ void HopperEmitter::emitPartialSums(tile::DrainOp drain, Unit &unit,
       m.warpBarrier();
       Value inside = ult(firstCol, n);
       ifThen(arith::AndIOp::create(b, inside, eq(lane, c(0))), [&] {
-        m.fenceGpu();
         Value flag = arith::AddIOp::create(
             b, mul64(zext64(line), zext64(ceilDiv(n, entryCols))),
             zext64(divu(firstCol, c(entryCols))));

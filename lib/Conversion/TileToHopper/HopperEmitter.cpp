@@ -12,17 +12,18 @@ using namespace backfuse::hopper;
 
 void HopperEmitter::emitPrologue() {
   emitIndices();
-  // One arrival of the load task fills a slot; the eight consumer warps and the
+  // One arrival of each load warp fills a slot; the eight consumer warps and the
   // sum warps empty it.
   ifThen(eq(tid, c(0)), [&] {
     for (auto &[pool, p] : layout.pools) {
       int64_t consumers =
           numConsumers * 4 + (p.sums ? hopper::numSumWarps : 0);
       for (int64_t i = 0; i < p.slots; ++i) {
-        m.mbarrierInit(add(smem, c(p.fullOffset + 8 * i)), 1);
+        m.mbarrierInit(add(smem, c(p.fullOffset + 8 * i)), layout.numLoadWarps);
         m.mbarrierInit(add(smem, c(p.emptyOffset + 8 * i)), consumers);
       }
     }
+    initDealBarriers();
     m.fenceMbarrierInit();
   });
   ifThen(eq(tid, c(32)), [&] {
@@ -43,22 +44,41 @@ LogicalResult HopperEmitter::emitRoles() {
   auto producers = scf::IfOp::create(b, ult(warp, c(4)), /*else=*/true);
   b.setInsertionPointToStart(producers.thenBlock());
   m.setMaxRegisters(producerRegisters, /*increase=*/false);
+  auto emitLoads = [&](const LoadRole &loadRole) {
+    createRoleState();
+    role(emitUnits(loadUnits, [&](unsigned i, Unit &) {
+      return emitLoadBlock(loadUnits.getBodies()[i].front(), loadRole);
+    }));
+  };
+  LoadRole loads;
+  bool shared = layout.numLoadWarps == 2;
+  if (shared)
+    loads.part = LoadPart::Inputs;
   ifThen(eq(warp, c(0)), [&] {
-    ifThen(eq(lane, c(0)), [&] {
-      createRoleState();
-      role(emitUnits(loadUnits, [&](unsigned i, Unit &) {
-        return emitLoadBlock(loadUnits.getBodies()[i].front(),
-                             /*pool=*/Value());
-      }));
-    });
+    // Inputs are there already.
+    if (!shared)
+      emitWaitForPrerequisites();
+    oneLane = true;
+    ifThen(eq(lane, c(0)), [&] { emitLoads(loads); });
+    oneLane = false;
   });
+  if (shared)
+    ifThen(eq(warp, c(1)), [&] {
+      emitWaitForPrerequisites();
+      loads.part = LoadPart::Computed;
+      loads.wholeWarp = true;
+      emitLoads(loads);
+    });
+  ifThen(eq(warp, c(dealWarp)), [&] { emitDealTable(); });
   if (tile::TaskOp sum = findTask(kernel, tile::TaskKind::Sum))
     ifThen(uge(warp, c(hopper::firstSumWarp)), [&] {
+      emitWaitForPrerequisites();
       createRoleState();
       role(emitSumTask(sum));
     });
   b.setInsertionPointToStart(producers.elseBlock());
   m.setMaxRegisters(consumerRegisters, /*increase=*/true);
+  emitWaitForPrerequisites();
   createRoleState();
   role(emitConsumer());
   return result;
@@ -79,10 +99,9 @@ FailureOr<Operation *> HopperEmitter::emit() {
     createReturn(b);
     return function;
   }
-  emitPrologue();
-  emitWaitForPrerequisites();
   if (failed(emitKernelScalars()))
     return failure();
+  emitPrologue();
   LogicalResult result = emitRoles();
   b.setInsertionPointToEnd(kernelEntry(function));
   createReturn(b);

@@ -14,12 +14,6 @@ using namespace mlir;
 using namespace backfuse;
 using namespace backfuse::hopper;
 
-/// f32 accumulators of one thread for an accumulator: 64 rows x columns over
-/// 128 threads (hopper.md 2.1).
-static int64_t accumulatorsPerThread(tile::AccumulatorType type) {
-  return type.getCols() / 2;
-}
-
 LogicalResult HopperEmitter::emitConsumer() {
   consumer = sub(shr(warp, 2), c(1));
   consumerThread = andi(tid, c(warpgroupThreads - 1));
@@ -31,6 +25,8 @@ LogicalResult HopperEmitter::emitConsumer() {
       accumulators[op.getResult()] = createVariable(
           b, b.getF32Type(), accumulatorsPerThread(op.getResult().getType()));
     previousEmpty = createVariable(b, b.getI32Type());
+    stagingPlace = createVariable(b, b.getI32Type());
+    scratchPlace = createVariable(b, b.getI32Type());
     int64_t slotsPerEntry = 1;
     kernel.walk([&](tile::DrainOp drain) {
       slotsPerEntry =
@@ -44,13 +40,21 @@ LogicalResult HopperEmitter::emitConsumer() {
       unitsOf(findTask(kernel, tile::TaskKind::Multiply));
   tile::ForEachUnitOp drain =
       unitsOf(findTask(kernel, tile::TaskKind::Drain));
-  return emitUnits(multiply, [&](unsigned i, Unit &unit) -> LogicalResult {
+  storeVariable(b, stagingPlace, c(0));
+  storeVariable(b, scratchPlace, c(0));
+  auto body = [&](unsigned i, Unit &unit) -> LogicalResult {
     if (failed(emitMultiplyBlock(multiply.getBodies()[i].front(), unit)))
       return failure();
     Block &block = drain.getBodies()[i].front();
     bindUnit(block, unit);
     return emitDrainBlock(block, unit);
-  });
+  };
+  if (failed(emitUnits(multiply, body)))
+    return failure();
+  // Shared memory outlives the last stores that read it.
+  if (layout.stagingBytes)
+    ifThen(eq(consumerThread, c(0)), [&] { m.bulkWaitRead(0); });
+  return success();
 }
 
 LogicalResult HopperEmitter::emitMultiplyBlock(Block &block, Unit &unit) {
@@ -90,19 +94,8 @@ LogicalResult HopperEmitter::emitDrainBlock(Block &block, Unit &unit) {
 // Main loop
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// How wgmma reads one operand of a stage (hopper.md section 1).
-struct OperandView {
-  int64_t offset;           // bytes from the slot's start
-  int64_t warpgroupBytes;   // between the halves of the two warpgroups
-  int64_t leadingBytes;     // LBO
-  int64_t advance;          // descriptor units per instruction
-  bool transposed;          // MN-major
-};
-} // namespace
-
-static OperandView viewOperand(tile::BufferAttr buffer, int64_t offset,
-                               bool kMajor, bool isA) {
+OperandView hopper::viewOperand(tile::BufferAttr buffer, int64_t offset,
+                                bool kMajor, bool isA) {
   OperandView view;
   view.offset = offset;
   view.transposed = !kMajor;
@@ -121,7 +114,30 @@ static OperandView viewOperand(tile::BufferAttr buffer, int64_t offset,
   return view;
 }
 
+SmallVector<Value> HopperEmitter::loadAccumulators(Value variable,
+                                                   int64_t count) {
+  SmallVector<Value> all;
+  for (int64_t i = 0; i < count; ++i)
+    all.push_back(loadVariable(b, variable, b.getF32Type(), i));
+  return all;
+}
+void HopperEmitter::storeAccumulators(Value variable, ValueRange values) {
+  for (auto [i, value] : llvm::enumerate(values))
+    storeVariable(b, variable, value, i);
+}
+
+/// Start address and leading byte offset in the low word; stride byte offset
+/// 1024 (eight rows) and the 128-byte swizzle in the high word.
+Value HopperEmitter::descriptorOf(Value address, const OperandView &view) {
+  Value low = andi(shr(address, 4), c(0x3FFF));
+  low = arith::OrIOp::create(b, low, c((view.leadingBytes >> 4) << 16));
+  Value high = m.i64(int64_t(1024 >> 4) << 32 | int64_t(1) << 62);
+  return arith::OrIOp::create(b, zext64(low), high);
+}
+
 void HopperEmitter::emitMultiply(tile::MultiplyOp multiply) {
+  if (multiply.hasF32A() || multiply.hasF32B())
+    return emitRegisterMultiply(multiply);
   Value pool = poolOf(multiply.getRing());
   auto ring = cast<tile::RingType>(multiply.getRing().getType());
   tile::BufferAttr bufferA = ring.getBuffers()[0],
@@ -142,24 +158,9 @@ void HopperEmitter::emitMultiply(tile::MultiplyOp multiply) {
 
   int64_t count = accumulatorsPerThread(type);
   Value variable = accumulators[multiply.getAccumulator()];
-  auto loadAll = [&] {
-    SmallVector<Value> all;
-    for (int64_t i = 0; i < count; ++i)
-      all.push_back(loadVariable(b, variable, b.getF32Type(), i));
-    return all;
-  };
-  auto storeAll = [&](ValueRange all) {
-    for (auto [i, value] : llvm::enumerate(all))
-      storeVariable(b, variable, value, i);
-  };
-  // Start address and leading byte offset in the low word; stride byte offset
-  // 1024 (eight rows) and the 128-byte swizzle in the high word.
-  auto descriptor = [&](Value address, const OperandView &view) -> Value {
-    Value low = andi(shr(address, 4), c(0x3FFF));
-    low = arith::OrIOp::create(b, low, c((view.leadingBytes >> 4) << 16));
-    Value high = m.i64(int64_t(1024 >> 4) << 32 | int64_t(1) << 62);
-    return arith::OrIOp::create(b, zext64(low), high);
-  };
+  // One group stays in flight: only the stage before this one is read. Beside
+  // products from registers ptxas would serialise all of them (C7515).
+  int64_t inFlight = layout.hasRegisterProducts ? 0 : 1;
 
   Value steps = mapped(multiply.getSteps());
   forRange(steps, [&](Value step) {
@@ -171,16 +172,19 @@ void HopperEmitter::emitMultiply(tile::MultiplyOp multiply) {
     Value scale = multiply.getAccumulate()
                       ? Value(arith::ConstantIntOp::create(b, b.getI1Type(), 1))
                       : ne(step, c(0));
-    storeAll(m.wgmmaStep(shape, loadAll(), descriptor(a, viewA),
-                         descriptor(bAddress, viewB), offsets, scale));
-    // One group stays in flight: only the stage before this one is read.
+    storeAccumulators(variable,
+                      m.wgmmaStep(shape, loadAccumulators(variable, count),
+                                  descriptorOf(a, viewA),
+                                  descriptorOf(bAddress, viewB), offsets, scale,
+                                  inFlight));
     ifThen(arith::AndIOp::create(b, ne(step, c(0)), eq(lane, c(0))), [&] {
       m.mbarrierArrive(loadVariable(b, previousEmpty, b.getI32Type()));
     });
     storeVariable(b, previousEmpty, slot.empty);
     advance(pool);
   });
-  storeAll(m.wgmmaWaitAll(loadAll()));
+  storeAccumulators(variable,
+                    m.wgmmaWaitAll(loadAccumulators(variable, count)));
   releaseByWarp(loadVariable(b, previousEmpty, b.getI32Type()));
 }
 
@@ -226,7 +230,6 @@ void HopperEmitter::emitCombineSplits(tile::CombineSplitsOp combine,
       }
       m.namedBarrier(barrier, warpgroupThreads);
       ifThen(eq(consumerThread, c(0)), [&] {
-        m.fenceGpu();
         m.publishTag(flagPointer(unit.split), tag);
       });
     }

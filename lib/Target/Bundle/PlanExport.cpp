@@ -44,6 +44,9 @@ public:
     code.nodes.emplace_back(op, 0);
     return code;
   }
+  void append(const bundle::ExprT &expr) {
+    llvm::append_range(nodes, expr.nodes);
+  }
   std::unique_ptr<bundle::ExprT> take() const {
     auto expr = std::make_unique<bundle::ExprT>();
     expr->nodes = nodes;
@@ -398,7 +401,9 @@ static void exportProducts(Operation *kernel, const Names &names,
     Type element = cast<TypeAttr>(type).getValue();
     // Terms of one product of the graph follow each other.
     uint32_t op = cast<IntegerAttr>(index).getInt();
-    if (!variant.products.empty() && variant.products.back()->op == op) {
+    bool isKnown = cast<IntegerAttr>(index).getInt() >= 0;
+    if (isKnown && !variant.products.empty() &&
+        variant.products.back()->op == op) {
       bundle::ProductT &product = *variant.products.back();
       ++product.terms;
       product.route =
@@ -415,6 +420,55 @@ static void exportProducts(Operation *kernel, const Names &names,
     work->rate = element.isF16() ? bundle::Rate::F16 : bundle::Rate::BF16;
     work->operations = encode(cast<tile::ExprAttr>(count), names).take();
     variant.work.push_back(std::move(work));
+  }
+}
+
+/// Whether some count of rows of the range that 32 bits hold makes `units` more
+/// than that.
+static bool mayOverflow(tile::ExprAttr units, tile::RangeAttr range) {
+  SmallVector<Attribute> operands, results;
+  ArrayRef<int64_t> splits = range.getSplits();
+  int64_t rows = range.getTo() >= 0 ? range.getTo() - 1 : INT32_MAX;
+  for (StringAttr attr : units.getNames()) {
+    StringRef name = attr.getValue();
+    int64_t value;
+    if (name.consume_front("splits:")) {
+      unsigned number;
+      value = name.getAsInteger(10, number) ? 1 : splits[number];
+    } else {
+      value = rows; // all in one dimension
+      rows = 1;
+    }
+    operands.push_back(IntegerAttr::get(
+        IndexType::get(units.getContext()), value));
+  }
+  return failed(units.getMap().constantFold(operands, results)) ||
+         cast<IntegerAttr>(results.front()).getInt() > INT32_MAX;
+}
+
+/// Refuses what would be more units of work than a kernel counts.
+static void exportUnitLimit(Operation *kernel, tile::RangeAttr range,
+                            const bundle::VariantT &variant,
+                            bundle::BundleT &bundle) {
+  Names names{*bundle.graph, range.getSplits()};
+  auto all = kernel->getAttrOfType<ArrayAttr>("tile.units");
+  if (!all)
+    return;
+  for (tile::ExprAttr units : all.getAsRange<tile::ExprAttr>()) {
+    if (!mayOverflow(units, range))
+      continue;
+    Code guard;
+    guard.append(*variant.guard);
+    auto refusal = std::make_unique<bundle::RefusalT>();
+    refusal->condition =
+        guard
+            .apply(ExprOp::And, Code::constant(INT32_MAX)
+                                    .apply(ExprOp::Lt, encode(units, names)))
+            .take();
+    refusal->reason =
+        "kernels count tiles of a product with 32 bits, and this one has more; "
+        "launch it for fewer rows at a time";
+    bundle.refusals.push_back(std::move(refusal));
   }
 }
 
@@ -500,6 +554,7 @@ LogicalResult backfuse::exportPlan(ArrayRef<Operation *> kernels,
       for (unsigned index : steps) {
         variant->steps.push_back(builder.createStep(kernels[index], index));
         exportProducts(kernels[index], names, *variant);
+        exportUnitLimit(kernels[index], range, *variant, bundle);
       }
       variant->workspace_bytes = builder.workspaceBytes();
       variant->bytes = builder.touchedBytes().take();

@@ -1,6 +1,7 @@
 // RUN: kernel-opt %s --convert-tile-to-hopper -split-input-file -verify-diagnostics
 
-// Two warpgroups take 64 rows of a tile each.
+// Two warpgroups take 64 rows of a tile each, or 64 columns of one that is
+// computed transposed: one of the two extents is 128.
 tile.kernel @k(
     %x: !tile.tensor<?x320xbf16> #tile.bind<input 0>, %w: !tile.tensor<320x320xbf16> #tile.bind<input 1>,
     %y: !tile.tensor<?x320xbf16> #tile.bind<output 0>,
@@ -8,20 +9,20 @@ tile.kernel @k(
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
-  %e = arith.constant 2 : index
+  %e = arith.constant 3 : index
   %n = arith.constant 320 : index
-  // expected-error @below {{expects tiles of 128 rows on sm_90a, but got 64}}
-  %space = tile.space %t, %n, %n tile [64, 128, 64] splits %c1 cost 2
-  %p = tile.pool 7 x 32768
-  %ab = tile.ring %p : !tile.ring<<128x64xbf16>, <64x128xbf16>>
+  // expected-error @below {{expects tiles of 128 rows on sm_90a, or of as many columns where B is f32, but got 64x192}}
+  %space = tile.space %t, %n, %n tile [64, 192, 64] splits %c1 cost 2
+  %p = tile.pool 5 x 40960
+  %ab = tile.ring %p : !tile.ring<<128x64xbf16>, <64x192xbf16>>
   %out = tile.ring %p : !tile.ring<<128x64xbf16>>
-  %acc = tile.accumulators 1 : !tile.accumulator<128x128>
+  %acc = tile.accumulators 1 : !tile.accumulator<128x192>
   tile.task load {
     tile.for_each_unit %space unit(%m0, %n0, %k0, %steps, %split, %last) {
       scf.for %i = %c0 to %steps step %c1 {
         %0 = arith.muli %i, %c64 : index
         %at = arith.addi %k0, %0 : index
-        %s = tile.acquire %ab : !tile.ring<<128x64xbf16>, <64x128xbf16>>
+        %s = tile.acquire %ab : !tile.ring<<128x64xbf16>, <64x192xbf16>>
         tile.copy %x[%m0, %at] to %s[0] : !tile.tensor<?x320xbf16>
         tile.copy %w[%at, %n0] to %s[1] : !tile.tensor<320x320xbf16>
         tile.commit %s
@@ -36,7 +37,7 @@ tile.kernel @k(
   }
   tile.task multiply {
     tile.for_each_unit %space unit(%m0, %n0, %k0, %steps, %split, %last) {
-      tile.multiply %ab steps %steps into %acc a k_major b mn_major : !tile.ring<<128x64xbf16>, <64x128xbf16>>, !tile.accumulator<128x128>
+      tile.multiply %ab steps %steps into %acc a k_major b mn_major : !tile.ring<<128x64xbf16>, <64x192xbf16>>, !tile.accumulator<128x192>
     }
   }
   tile.task drain {
@@ -48,7 +49,7 @@ tile.kernel @k(
         ^bb0(%a: f32):
           %v = arith.truncf %a : f32 to bf16
           tile.yield %v : bf16
-        } : (!tile.accumulator<128x128>, index, index, index, !tile.ring<<128x64xbf16>>, !tile.tensor<?x320xbf16>) -> ()
+        } : (!tile.accumulator<128x192>, index, index, index, !tile.ring<<128x64xbf16>>, !tile.tensor<?x320xbf16>) -> ()
       }
     }
   }

@@ -69,7 +69,7 @@ mlp.graph @g(%x: tensor<?x16xbf16, #mlp.dims<T, _>> "x",
 
 // -----
 
-// mlp.launch (C2): a product of what the same launch computes.
+// mlp.launch (C2): an element operand that the same launch computes.
 mlp.graph @g(%x: tensor<?x16xbf16, #mlp.dims<T, _>> "x",
              %w: tensor<16x32xbf16> "w") {
   %0 = mlp.launch -> tensor<?x32xbf16, #mlp.dims<T, _>> {
@@ -81,7 +81,7 @@ mlp.graph @g(%x: tensor<?x16xbf16, #mlp.dims<T, _>> "x",
       %a = arith.truncf %acc : f32 to bf16
       mlp.fused_yield store %a : bf16
     }
-    // expected-error @below {{expects no operand from its own launch; what it reads must be written by an earlier launch}}
+    // expected-error @below {{expects no element operand from its own launch; what it reads must be written by an earlier launch}}
     %2 = mlp.fused m = T, n = 32
         acc0 += %x[m, k] * %w[k, n] over k = 16 : tensor<?x16xbf16, #mlp.dims<T, _>>, tensor<16x32xbf16>
         with %1[m, n] : tensor<?x32xbf16, #mlp.dims<T, _>>

@@ -301,7 +301,7 @@ func.func @f(%r: !tile.ring<<16x64xbf16>>, %i: index) {
 
 // tile.multiply (C1): one buffer.
 func.func @f(%r: !tile.ring<<64x32xf16>>, %acc: !tile.accumulator<64x48>, %i: index) {
-  // expected-error @below {{expects operands in buffers 0 and 1 (C1)}}
+  // expected-error @below {{expects operands in 2 or 3 buffers, but got 1 (C1)}}
   tile.multiply %r steps %i into %acc a k_major b k_major : !tile.ring<<64x32xf16>>, !tile.accumulator<64x48>
   return
 }
@@ -328,17 +328,142 @@ func.func @f(%r: !tile.ring<<64x32xf16>, <48x16xf16>>, %acc: !tile.accumulator<6
 
 // tile.multiply (C2): two types.
 func.func @f(%r: !tile.ring<<64x32xf16>, <48x32xbf16>>, %acc: !tile.accumulator<64x48>, %i: index) {
-  // expected-error @below {{expects operands of one 16-bit type, but got 'f16' and 'bf16' (C2)}}
+  // expected-error @below {{expects operands of one 16-bit type, or one of them of f32, but got 'f16' and 'bf16' (C2)}}
   tile.multiply %r steps %i into %acc a k_major b k_major : !tile.ring<<64x32xf16>, <48x32xbf16>>, !tile.accumulator<64x48>
   return
 }
 
 // -----
 
-// tile.multiply (C2): f32.
+// tile.multiply (C2): both f32.
 func.func @f(%r: !tile.ring<<64x32xf32>, <48x32xf32>>, %acc: !tile.accumulator<64x48>, %i: index) {
-  // expected-error @below {{expects operands of one 16-bit type, but got 'f32' and 'f32' (C2)}}
+  // expected-error @below {{expects operands of one 16-bit type, or one of them of f32, but got 'f32' and 'f32' (C2)}}
   tile.multiply %r steps %i into %acc a k_major b k_major : !tile.ring<<64x32xf32>, <48x32xf32>>, !tile.accumulator<64x48>
+  return
+}
+
+// -----
+
+// tile.multiply (C1): four buffers.
+func.func @f(%r: !tile.ring<<64x32xbf16>, <64x32xbf16>, <48x32xf32>, <48x32xf32>>, %acc: !tile.accumulator<64x48>, %i: index) {
+  // expected-error @below {{expects operands in 2 or 3 buffers, but got 4 (C1)}}
+  tile.multiply %r steps %i into %acc a k_major b k_major split : !tile.ring<<64x32xbf16>, <64x32xbf16>, <48x32xf32>, <48x32xf32>>, !tile.accumulator<64x48>
+  return
+}
+
+// -----
+
+// tile.multiply (C1): A is in one buffer where the second one is of another type,
+// so that B is in two.
+func.func @f(%r: !tile.ring<<64x32xf32>, <48x16xbf16>, <48x16xbf16>>, %acc: !tile.accumulator<64x48>, %i: index) {
+  // expected-error @below {{expects operands of a 64x48 accumulator, but got A 64x32 and B 16x48 (C1)}}
+  tile.multiply %r steps %i into %acc a k_major b k_major split : !tile.ring<<64x32xf32>, <48x16xbf16>, <48x16xbf16>>, !tile.accumulator<64x48>
+  return
+}
+
+// -----
+
+// tile.multiply (C2): an f32 operand in two buffers.
+func.func @f(%r: !tile.ring<<64x32xf32>, <64x32xf32>, <48x32xbf16>>, %acc: !tile.accumulator<64x48>, %i: index) {
+  // expected-error @below {{expects operands of a 64x48 accumulator, but got A 64x32 and B 32x64 (C1)}}
+  tile.multiply %r steps %i into %acc a k_major b k_major split : !tile.ring<<64x32xf32>, <64x32xf32>, <48x32xbf16>>, !tile.accumulator<64x48>
+  return
+}
+
+// -----
+
+// tile.multiply (C2): two parts and no f32 operand.
+func.func @f(%r: !tile.ring<<64x32xbf16>, <64x32xbf16>, <48x32xbf16>>, %acc: !tile.accumulator<64x48>, %i: index) {
+  // expected-error @below {{expects 'split', an f32 operand and two equal buffers of bf16, but got 'bf16', 'bf16' and 'bf16' (C2)}}
+  tile.multiply %r steps %i into %acc a k_major b k_major split : !tile.ring<<64x32xbf16>, <64x32xbf16>, <48x32xbf16>>, !tile.accumulator<64x48>
+  return
+}
+
+// -----
+
+// tile.multiply (C2): parts of f16.
+func.func @f(%r: !tile.ring<<64x32xf16>, <64x32xf16>, <48x32xf32>>, %acc: !tile.accumulator<64x48>, %i: index) {
+  // expected-error @below {{expects 'split', an f32 operand and two equal buffers of bf16, but got 'f16', 'f16' and 'f32' (C2)}}
+  tile.multiply %r steps %i into %acc a k_major b k_major split : !tile.ring<<64x32xf16>, <64x32xf16>, <48x32xf32>>, !tile.accumulator<64x48>
+  return
+}
+
+// -----
+
+// tile.multiply (C2): parts of two shapes.
+func.func @f(%r: !tile.ring<<64x32xbf16>, <64x16xbf16>, <48x32xf32>>, %acc: !tile.accumulator<64x48>, %i: index) {
+  // expected-error @below {{expects 'split', an f32 operand and two equal buffers of bf16, but got 'bf16', 'bf16' and 'f32' (C2)}}
+  tile.multiply %r steps %i into %acc a k_major b k_major split : !tile.ring<<64x32xbf16>, <64x16xbf16>, <48x32xf32>>, !tile.accumulator<64x48>
+  return
+}
+
+// -----
+
+// tile.multiply (C2): two parts of one operand, and the other one not split.
+func.func @f(%r: !tile.ring<<64x32xbf16>, <64x32xbf16>, <48x32xf32>>, %acc: !tile.accumulator<64x48>, %i: index) {
+  // expected-error @below {{expects 'split', an f32 operand and two equal buffers of bf16, but got 'bf16', 'bf16' and 'f32' (C2)}}
+  tile.multiply %r steps %i into %acc a k_major b k_major : !tile.ring<<64x32xbf16>, <64x32xbf16>, <48x32xf32>>, !tile.accumulator<64x48>
+  return
+}
+
+// -----
+
+// tile.multiply (C2): nothing to split.
+func.func @f(%r: !tile.ring<<64x32xbf16>, <48x32xbf16>>, %acc: !tile.accumulator<64x48>, %i: index) {
+  // expected-error @below {{expects operands of f32 and bf16 to split, but got 'bf16' and 'bf16' (C2)}}
+  tile.multiply %r steps %i into %acc a k_major b k_major split : !tile.ring<<64x32xbf16>, <48x32xbf16>>, !tile.accumulator<64x48>
+  return
+}
+
+// -----
+
+// tile.multiply (C2): parts are of bf16, and the other operand is of f16.
+func.func @f(%r: !tile.ring<<64x32xf32>, <48x32xf16>>, %acc: !tile.accumulator<64x48>, %i: index) {
+  // expected-error @below {{expects operands of f32 and bf16 to split, but got 'f32' and 'f16' (C2)}}
+  tile.multiply %r steps %i into %acc a k_major b k_major split : !tile.ring<<64x32xf32>, <48x32xf16>>, !tile.accumulator<64x48>
+  return
+}
+
+// -----
+
+// tile.await (C1): not in the walk of units.
+func.func @f(%s: !tile.space, %w: !tile.workspace, %tag: i64, %i: index) {
+  // expected-error @below {{expects to be in the walk of a space's units (C1)}}
+  tile.await %w tag %tag of %s rows %i to %i cols %i to %i
+  return
+}
+
+// -----
+
+// tile.await (C1): tiles of its own space, which may come after it.
+func.func @f(%n: index, %w: !tile.workspace, %tag: i64) {
+  %s = tile.space %n, %n, %n tile [64, 48, 64] splits %n cost 0
+  %t = tile.space %n, %n, %n tile [64, 48, 64] splits %n cost 0
+  tile.for_each_unit %s, %t
+    unit(%m0, %n0, %k0, %steps, %split, %last) {
+    }
+    unit(%m0, %n0, %k0, %steps, %split, %last) {
+      // expected-error @below {{expects a space whose units are dealt before (C1)}}
+      tile.await %w tag %tag of %t rows %m0 to %m0 cols %n0 to %n0
+    }
+  return
+}
+
+// -----
+
+// tile.await (C1): tiles of a space that comes later, under a condition.
+func.func @f(%n: index, %w: !tile.workspace, %tag: i64) {
+  %s = tile.space %n, %n, %n tile [64, 48, 64] splits %n cost 0
+  %t = tile.space %n, %n, %n tile [64, 48, 64] splits %n cost 0
+  tile.for_each_unit %s, %t
+    unit(%m0, %n0, %k0, %steps, %split, %last) {
+      scf.if %last {
+        // expected-error @below {{expects a space whose units are dealt before (C1)}}
+        tile.await %w tag %tag of %t rows %m0 to %m0 cols %n0 to %n0
+      }
+    }
+    unit(%m0, %n0, %k0, %steps, %split, %last) {
+    }
   return
 }
 
@@ -702,6 +827,44 @@ tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tenso
 
 // -----
 
+// tile.drain (C5): entries of 96 columns.
+tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tensor<1x40xbf16> #tile.bind<input 0>,
+               %s: f32 #tile.bind<param 0>, %tag: i64 #tile.bind<tag 0>,
+               %w: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (64)>>>) {
+  %i = arith.constant 0 : index
+  %p = tile.pool 2 x 32768
+  %r = tile.ring %p : !tile.ring<<64x64xbf16>>
+  %acc = tile.accumulators 1 : !tile.accumulator<64x40>
+  // expected-error @below {{expects entry columns of a multiple of 64, but got 96 (C5)}}
+  tile.drain(%acc) at [%i, %i] rows %i via %r
+      attributes {elementKinds = [], operandBuffers = array<i64>, yieldKinds = [], storeBuffers = array<i64>,
+                  entryRows = 64, entryCols = 96, slotsPerEntry = 1} {
+  ^bb0(%a: f32):
+    tile.yield
+  } : (!tile.accumulator<64x40>, index, index, index, !tile.ring<<64x64xbf16>>) -> ()
+}
+
+// -----
+
+// tile.drain (C5): entries without columns.
+tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tensor<1x40xbf16> #tile.bind<input 0>,
+               %s: f32 #tile.bind<param 0>, %tag: i64 #tile.bind<tag 0>,
+               %w: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (64)>>>) {
+  %i = arith.constant 0 : index
+  %p = tile.pool 2 x 32768
+  %r = tile.ring %p : !tile.ring<<64x64xbf16>>
+  %acc = tile.accumulators 1 : !tile.accumulator<64x40>
+  // expected-error @below {{expects entry columns of a multiple of 64, but got 0 (C5)}}
+  tile.drain(%acc) at [%i, %i] rows %i via %r
+      attributes {elementKinds = [], operandBuffers = array<i64>, yieldKinds = [], storeBuffers = array<i64>,
+                  entryRows = 64, entryCols = 0, slotsPerEntry = 1} {
+  ^bb0(%a: f32):
+    tile.yield
+  } : (!tile.accumulator<64x40>, index, index, index, !tile.ring<<64x64xbf16>>) -> ()
+}
+
+// -----
+
 // tile.drain (C5): entries without slots.
 tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tensor<1x40xbf16> #tile.bind<input 0>,
                %s: f32 #tile.bind<param 0>, %tag: i64 #tile.bind<tag 0>,
@@ -754,6 +917,144 @@ tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tenso
     %b = arith.mulf %a, %s : f32
     tile.yield
   } : (!tile.accumulator<64x40>, index, index, index, !tile.ring<<64x64xbf16>>) -> ()
+}
+
+// -----
+
+// tile.drain (C8): signals, but no tag to set.
+tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tensor<1x40xbf16> #tile.bind<input 0>,
+               %s: f32 #tile.bind<param 0>, %tag: i64 #tile.bind<tag 0>,
+               %w: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (64)>>>) {
+  %i = arith.constant 0 : index
+  %p = tile.pool 2 x 32768
+  %r = tile.ring %p : !tile.ring<<64x64xbf16>>
+  %acc = tile.accumulators 1 : !tile.accumulator<64x40>
+  // expected-error @below {{expects a tag for its partials and signals (C8)}}
+  tile.drain(%acc) at [%i, %i] rows %i via %r stores(%x) signals %w
+      attributes {elementKinds = [], operandBuffers = array<i64>, yieldKinds = [#tile<yield_kind store>], storeBuffers = array<i64: 0>,
+                  entryRows = 64, slotsPerEntry = 1} {
+  ^bb0(%a: f32):
+    %0 = arith.truncf %a : f32 to bf16
+    tile.yield %0 : bf16
+  } : (!tile.accumulator<64x40>, index, index, index, !tile.ring<<64x64xbf16>>, !tile.tensor<?x40xbf16>, !tile.workspace) -> ()
+}
+
+// -----
+
+// tile.drain (C8): partials, but no tag.
+tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tensor<1x40xbf16> #tile.bind<input 0>,
+               %s: f32 #tile.bind<param 0>, %tag: i64 #tile.bind<tag 0>,
+               %w: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (64)>>>) {
+  %i = arith.constant 0 : index
+  %p = tile.pool 2 x 32768
+  %r = tile.ring %p : !tile.ring<<64x64xbf16>>
+  %acc = tile.accumulators 1 : !tile.accumulator<64x40>
+  // expected-error @below {{expects a tag for its partials and signals (C8)}}
+  tile.drain(%acc) at [%i, %i] rows %i via %r partials(%w) flags(%w)
+      attributes {elementKinds = [], operandBuffers = array<i64>, yieldKinds = [#tile<yield_kind sum_m>], storeBuffers = array<i64>,
+                  entryRows = 64, slotsPerEntry = 1} {
+  ^bb0(%a: f32):
+    tile.yield %a : f32
+  } : (!tile.accumulator<64x40>, index, index, index, !tile.ring<<64x64xbf16>>, !tile.workspace, !tile.workspace) -> ()
+}
+
+// -----
+
+// tile.drain (C8): nothing is stored that another space could wait for.
+tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tensor<1x40xbf16> #tile.bind<input 0>,
+               %s: f32 #tile.bind<param 0>, %tag: i64 #tile.bind<tag 0>,
+               %w: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (64)>>>) {
+  %i = arith.constant 0 : index
+  %p = tile.pool 2 x 32768
+  %r = tile.ring %p : !tile.ring<<64x64xbf16>>
+  %acc = tile.accumulators 1 : !tile.accumulator<64x40>
+  // expected-error @below {{expects stores to signal (C8)}}
+  tile.drain(%acc) at [%i, %i] rows %i via %r signals %w tag %tag
+      attributes {elementKinds = [], operandBuffers = array<i64>, yieldKinds = [], storeBuffers = array<i64>,
+                  entryRows = 64, slotsPerEntry = 1} {
+  ^bb0(%a: f32):
+    tile.yield
+  } : (!tile.accumulator<64x40>, index, index, index, !tile.ring<<64x64xbf16>>, !tile.workspace, i64) -> ()
+}
+
+// -----
+
+// tile.drain (C9): staged rows that do not divide the entry's.
+tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tensor<1x40xbf16> #tile.bind<input 0>,
+               %s: f32 #tile.bind<param 0>, %tag: i64 #tile.bind<tag 0>,
+               %w: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (64)>>>) {
+  %i = arith.constant 0 : index
+  %p = tile.pool 2 x 32768
+  %r = tile.ring %p : !tile.ring<<64x64xbf16>>
+  %acc = tile.accumulators 1 : !tile.accumulator<64x40>
+  // expected-error @below {{expects staged rows that divide its entry rows, 64, and no store buffers, but got 48 (C9)}}
+  tile.drain(%acc) at [%i, %i] rows %i via %r stores(%x)
+      attributes {elementKinds = [], operandBuffers = array<i64>, yieldKinds = [#tile<yield_kind store>], storeBuffers = array<i64>,
+                  entryRows = 64, stagedRows = 48, slotsPerEntry = 1} {
+  ^bb0(%a: f32):
+    %0 = arith.truncf %a : f32 to bf16
+    tile.yield %0 : bf16
+  } : (!tile.accumulator<64x40>, index, index, index, !tile.ring<<64x64xbf16>>, !tile.tensor<?x40xbf16>) -> ()
+}
+
+// -----
+
+// tile.drain (C9): less than none.
+tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tensor<1x40xbf16> #tile.bind<input 0>,
+               %s: f32 #tile.bind<param 0>, %tag: i64 #tile.bind<tag 0>,
+               %w: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (64)>>>) {
+  %i = arith.constant 0 : index
+  %p = tile.pool 2 x 32768
+  %r = tile.ring %p : !tile.ring<<64x64xbf16>>
+  %acc = tile.accumulators 1 : !tile.accumulator<64x40>
+  // expected-error @below {{expects staged rows that divide its entry rows, 64, and no store buffers, but got -32 (C9)}}
+  tile.drain(%acc) at [%i, %i] rows %i via %r stores(%x)
+      attributes {elementKinds = [], operandBuffers = array<i64>, yieldKinds = [#tile<yield_kind store>], storeBuffers = array<i64>,
+                  entryRows = 64, stagedRows = -32, slotsPerEntry = 1} {
+  ^bb0(%a: f32):
+    %0 = arith.truncf %a : f32 to bf16
+    tile.yield %0 : bf16
+  } : (!tile.accumulator<64x40>, index, index, index, !tile.ring<<64x64xbf16>>, !tile.tensor<?x40xbf16>) -> ()
+}
+
+// -----
+
+// tile.drain (C9): a result that is staged and stands in an entry.
+tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tensor<1x40xbf16> #tile.bind<input 0>,
+               %s: f32 #tile.bind<param 0>, %tag: i64 #tile.bind<tag 0>,
+               %w: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (64)>>>) {
+  %i = arith.constant 0 : index
+  %p = tile.pool 2 x 32768
+  %r = tile.ring %p : !tile.ring<<64x64xbf16>>
+  %acc = tile.accumulators 1 : !tile.accumulator<64x40>
+  // expected-error @below {{expects staged rows that divide its entry rows, 64, and no store buffers, but got 32 (C9)}}
+  tile.drain(%acc) at [%i, %i] rows %i via %r stores(%x)
+      attributes {elementKinds = [], operandBuffers = array<i64>, yieldKinds = [#tile<yield_kind store>], storeBuffers = array<i64: 0>,
+                  entryRows = 64, stagedRows = 32, slotsPerEntry = 1} {
+  ^bb0(%a: f32):
+    %0 = arith.truncf %a : f32 to bf16
+    tile.yield %0 : bf16
+  } : (!tile.accumulator<64x40>, index, index, index, !tile.ring<<64x64xbf16>>, !tile.tensor<?x40xbf16>) -> ()
+}
+
+// -----
+
+// tile.drain (C3): without staged rows, each result has a buffer.
+tile.kernel @k(%x: !tile.tensor<?x40xbf16> #tile.bind<output 0>, %v: !tile.tensor<1x40xbf16> #tile.bind<input 0>,
+               %s: f32 #tile.bind<param 0>, %tag: i64 #tile.bind<tag 0>,
+               %w: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (64)>>>) {
+  %i = arith.constant 0 : index
+  %p = tile.pool 2 x 32768
+  %r = tile.ring %p : !tile.ring<<64x64xbf16>>
+  %acc = tile.accumulators 1 : !tile.accumulator<64x40>
+  // expected-error @below {{yield kinds do not count the results (C3)}}
+  tile.drain(%acc) at [%i, %i] rows %i via %r stores(%x)
+      attributes {elementKinds = [], operandBuffers = array<i64>, yieldKinds = [#tile<yield_kind store>], storeBuffers = array<i64>,
+                  entryRows = 64, slotsPerEntry = 1} {
+  ^bb0(%a: f32):
+    %0 = arith.truncf %a : f32 to bf16
+    tile.yield %0 : bf16
+  } : (!tile.accumulator<64x40>, index, index, index, !tile.ring<<64x64xbf16>>, !tile.tensor<?x40xbf16>) -> ()
 }
 
 // -----

@@ -294,7 +294,98 @@ tile.kernel @two_products(
   }
 }
 
-// A kernel without tasks: the example of tile.convert, and one with column sums.
+// A chain: units of the second space read what the first one's tiles store, and
+// wait for their signals. The second product has an f32 operand and another one
+// in two parts; its drain stages what it stores apart from its entries.
+// CHECK-LABEL: tile.kernel @chain
+tile.kernel @chain(
+    %t: index #tile.bind<extent 0, <[T], affine_map<()[s0] -> (s0)>>>,
+    %y: !tile.tensor<?x256xbf16> #tile.bind<temporary 0, <[T], affine_map<()[s0] -> (s0 * 512)>>>,
+    %z: !tile.tensor<?x128xbf16> #tile.bind<output 0>,
+    %signals: !tile.workspace #tile.bind<temporary 1, <[T], affine_map<()[s0] -> ((s0 ceildiv 128) * 32)>>>,
+    %tag: i64 #tile.bind<tag 0>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %c192 = arith.constant 192 : index
+  %c256 = arith.constant 256 : index
+  %first = tile.space %t, %c256, %c64 tile [128, 128, 64] splits %c1 cost 0
+  %second = tile.space %t, %c128, %c256 tile [192, 128, 64] splits %c1 cost 0
+  %p = tile.pool 2 x 81920
+  %ab = tile.ring %p : !tile.ring<<128x64xbf16>, <64x128xbf16>>
+  %out = tile.ring %p : !tile.ring<<64x64xbf16>>
+  %one = tile.accumulators 1 : !tile.accumulator<128x128>
+  %xw = tile.ring %p : !tile.ring<<192x64xbf16>, <192x64xbf16>, <64x128xf32>>
+  %acc = tile.accumulators 1 : !tile.accumulator<192x128>
+  tile.task load {
+    tile.for_each_unit %first, %second
+      unit(%m0, %n0, %k0, %steps, %split, %last) {
+        %s = tile.acquire %ab : !tile.ring<<128x64xbf16>, <64x128xbf16>>
+        tile.commit %s
+        scf.for %i = %c0 to %c4 step %c1 {
+          %e = tile.acquire %out : !tile.ring<<64x64xbf16>>
+          tile.commit %e
+        }
+      }
+      unit(%m0, %n0, %k0, %steps, %split, %last) {
+        %m1 = arith.addi %m0, %c192 : index
+        %k1 = arith.addi %k0, %c256 : index
+        // CHECK: tile.await %{{.*}} tag %{{.*}} of %{{.*}} rows %{{.*}} to %{{.*}} cols %{{.*}} to %{{.*}}
+        tile.await %signals tag %tag of %first rows %m0 to %m1 cols %k0 to %k1
+        scf.for %i = %c0 to %steps step %c1 {
+          %s = tile.acquire %xw : !tile.ring<<192x64xbf16>, <192x64xbf16>, <64x128xf32>>
+          tile.commit %s
+        }
+      }
+  }
+  tile.task multiply {
+    tile.for_each_unit %first, %second
+      unit(%m0, %n0, %k0, %steps, %split, %last) {
+        tile.multiply %ab steps %c1 into %one a k_major b mn_major
+            : !tile.ring<<128x64xbf16>, <64x128xbf16>>, !tile.accumulator<128x128>
+      }
+      unit(%m0, %n0, %k0, %steps, %split, %last) {
+        // CHECK: tile.multiply %{{.*}} steps %{{.*}} into %{{.*}} a k_major b mn_major split : !tile.ring<<192x64xbf16>, <192x64xbf16>, <64x128xf32>>, !tile.accumulator<192x128>
+        tile.multiply %xw steps %steps into %acc a k_major b mn_major split
+            : !tile.ring<<192x64xbf16>, <192x64xbf16>, <64x128xf32>>, !tile.accumulator<192x128>
+      }
+  }
+  tile.task drain {
+    tile.for_each_unit %first, %second
+      unit(%m0, %n0, %k0, %steps, %split, %last) {
+        // CHECK: tile.drain({{.*}}) at[{{.*}}] rows %{{.*}} via %{{.*}} stores(%{{.*}}) signals %{{.*}} tag %{{.*}} attributes
+        // CHECK-NOT: entryCols
+        // CHECK-NOT: stagedRows
+        tile.drain(%one) at [%m0, %n0] rows %t via %out stores(%y) signals %signals tag %tag
+            attributes {elementKinds = [], yieldKinds = [#tile<yield_kind store>],
+                        operandBuffers = array<i64>, storeBuffers = array<i64: 0>,
+                        entryRows = 64, slotsPerEntry = 1} {
+        ^bb0(%a: f32):
+          %0 = arith.truncf %a : f32 to bf16
+          tile.yield %0 : bf16
+        } : (!tile.accumulator<128x128>, index, index, index, !tile.ring<<64x64xbf16>>,
+             !tile.tensor<?x256xbf16>, !tile.workspace, i64) -> ()
+      }
+      unit(%m0, %n0, %k0, %steps, %split, %last) {
+        // CHECK: tile.drain({{.*}}) at[{{.*}}] rows %{{.*}} stores(%{{.*}}) attributes
+        // CHECK-SAME: entryCols = 128
+        // CHECK-SAME: stagedRows = 32
+        tile.drain(%acc) at [%m0, %n0] rows %t stores(%z)
+            attributes {elementKinds = [], yieldKinds = [#tile<yield_kind store>],
+                        operandBuffers = array<i64>, storeBuffers = array<i64>,
+                        entryRows = 64, entryCols = 128, stagedRows = 32, slotsPerEntry = 1} {
+        ^bb0(%a: f32):
+          %0 = arith.truncf %a : f32 to bf16
+          tile.yield %0 : bf16
+        } : (!tile.accumulator<192x128>, index, index, index, !tile.tensor<?x128xbf16>) -> ()
+      }
+  }
+}
+
+// A kernel without tasks: the examples of tile.convert and tile.clear, and a
+// conversion with column sums.
 // CHECK-LABEL: tile.kernel @copies
 tile.kernel @copies(
     %x: !tile.tensor<?x192xf32> #tile.bind<input 0>,
@@ -303,9 +394,13 @@ tile.kernel @copies(
     %h: !tile.tensor<?x192xf16> #tile.bind<temporary 2, <[T], affine_map<()[s0] -> (s0 * 384)>>>,
     %p: !tile.workspace #tile.bind<workspace 0, <[T], affine_map<()[s0] -> (s0 ceildiv 32 * 768)>>>,
     %f: !tile.workspace #tile.bind<workspace 0, <[T], affine_map<()[s0] -> (s0 ceildiv 32 * 24)>>>,
-    %m: index #tile.bind<extent 0, <[T], affine_map<()[s0] -> (s0)>>>, %tag: i64 #tile.bind<tag 0>) {
+    %m: index #tile.bind<extent 0, <[T], affine_map<()[s0] -> (s0)>>>, %tag: i64 #tile.bind<tag 0>,
+    %n: index #tile.bind<extent 0, <[T], affine_map<()[s0] -> (s0 ceildiv 128)>>>,
+    %signals: !tile.workspace #tile.bind<temporary 3, <[T], affine_map<()[s0] -> ((s0 ceildiv 128) * 8)>>>) {
   // CHECK: tile.convert %{{.*}} rows %{{.*}} to %{{.*}}, %{{.*}} : !tile.tensor<?x192xf32> to !tile.tensor<?x192xbf16>, !tile.tensor<?x192xbf16>
   tile.convert %x rows %m to %hi, %lo : !tile.tensor<?x192xf32> to !tile.tensor<?x192xbf16>, !tile.tensor<?x192xbf16>
   // CHECK: tile.convert %{{.*}} rows %{{.*}} to %{{.*}} partials %{{.*}} flags %{{.*}} tag %{{.*}} : !tile.tensor<?x192xf32> to !tile.tensor<?x192xf16>
   tile.convert %x rows %m to %h partials %p flags %f tag %tag : !tile.tensor<?x192xf32> to !tile.tensor<?x192xf16>
+  // CHECK: tile.clear %{{.*}} words %{{.*}}
+  tile.clear %signals words %n
 }

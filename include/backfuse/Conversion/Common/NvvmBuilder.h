@@ -52,6 +52,9 @@ public:
   void waitForTag(mlir::Value pointer, mlir::Value tag);
   /// Orders this thread's earlier writes (and those it has observed) before.
   void publishTag(mlir::Value pointer, mlir::Value tag);
+  /// The same for several flags: after one fenceGpu. (Each of the two makes the
+  /// thread wait for its writes, 1 to 2 us where many CTAs write.)
+  void storeTag(mlir::Value pointer, mlir::Value tag);
   void clearTag(mlir::Value pointer);
   void fenceGpu();
 
@@ -86,8 +89,20 @@ public:
   void warpBarrier();
   /// Generic writes to shared memory before, bulk copies and products after.
   void fenceProxyAsyncShared();
+  /// The same for all memory, and for reads of what bulk copies have written.
+  void fenceProxyAsync();
   void setMaxRegisters(int64_t count, bool increase);
   mlir::Value shuffleXor(mlir::Value value, int64_t mask);
+  /// `value` of lane `lane` (i32).
+  mlir::Value shuffleFrom(mlir::Value value, mlir::Value lane);
+
+  //===--- 8x8 matrices of 16-bit elements, transposed ---------------------===//
+  /// Four matrices in shared memory whose rows are 16 bytes, those of matrix i at
+  /// the addresses of lanes 8i to 8i + 7; a lane gets or gives of each matrix the
+  /// elements of rows 2(lane % 4) + {0, 1}, column lane / 4 (PTX ISA, ldmatrix
+  /// and stmatrix with .trans). By a whole warp. Elements as i32 pairs.
+  llvm::SmallVector<mlir::Value> loadMatricesTransposed(mlir::Value address);
+  void storeMatricesTransposed(mlir::ValueRange four, mlir::Value address);
 
   //===--- wgmma (sm_90a) -------------------------------------------------===//
   struct WgmmaShape {
@@ -98,13 +113,27 @@ public:
   };
   /// One step of the main loop as one asm block: fence, a product for each pair
   /// of descriptor offsets (in the descriptor's 16-byte units), commit, and the
-  /// wait for all but the newest group. `scale` (i1): whether the first product
-  /// adds to the accumulators (the others do). Returns the n/2 accumulators.
+  /// wait for all but the newest `inFlight` groups. `scale` (i1): whether the
+  /// first product adds to the accumulators (the others do). Returns the n/2
+  /// accumulators.
   llvm::SmallVector<mlir::Value>
   wgmmaStep(const WgmmaShape &shape, mlir::ValueRange accumulators,
             mlir::Value aDescriptor, mlir::Value bDescriptor,
             llvm::ArrayRef<std::pair<int64_t, int64_t>> offsets,
-            mlir::Value scale);
+            mlir::Value scale, int64_t inFlight);
+  /// A product whose A is the four registers from number `a`, B the descriptor of
+  /// number `b` plus `offset` (16-byte units).
+  struct RegisterProduct {
+    int64_t a, b, offset;
+  };
+  /// The same with A in registers, i32 pairs of 16-bit elements (PTX ISA, wgmma,
+  /// fragments of A); waits for all groups.
+  llvm::SmallVector<mlir::Value>
+  wgmmaRegisterStep(const WgmmaShape &shape, mlir::ValueRange accumulators,
+                    mlir::ValueRange aRegisters,
+                    mlir::ValueRange bDescriptors,
+                    llvm::ArrayRef<RegisterProduct> products,
+                    mlir::Value scale);
   /// Waits for all products; the registers pass through.
   llvm::SmallVector<mlir::Value> wgmmaWaitAll(mlir::ValueRange accumulators);
 

@@ -60,6 +60,11 @@ struct TaskLayout {
   llvm::SmallVector<unsigned> plainArguments;
   llvm::MapVector<mlir::Value, PoolLayout> pools;
   int64_t smemBytes = 0;
+  /// Where the deal of units stands in shared memory, on a border of 16 bytes,
+  /// and its size for kernels of so many spaces.
+  int64_t dealOffset = 0;
+  static int64_t dealTableBytes(size_t spaces);
+  static int64_t dealLineBytes(size_t spaces);
   bool hasSum = false;
   bool isConversion = false;
 
@@ -68,6 +73,7 @@ struct TaskLayout {
   /// The maps of copies, plain arguments, pools and their users. Emits an error
   /// at a box that cannot be copied.
   mlir::LogicalResult collect(tile::KernelOp kernel);
+  size_t numSpaces = 0;
 };
 
 /// The task of a kind, or null.
@@ -114,6 +120,14 @@ protected:
   void emitIndices();
 
   // Units
+  /// Deals the units of all spaces but the first, by one warp; other roles wait
+  /// for that when they come to a space.
+  void emitDealTable();
+  void initDealBarriers();
+  mlir::Value dealBarrier(size_t index);
+  mlir::Value dealLine(size_t index);
+  mlir::Value costOf(const Space &space);
+  void emitUnit(Space &space, mlir::Value unitIndex, Unit &unit);
   mlir::LogicalResult
   emitUnits(tile::ForEachUnitOp loop,
             llvm::function_ref<mlir::LogicalResult(unsigned, Unit &)> body);
@@ -130,9 +144,20 @@ protected:
   emitIf(mlir::Operation &op,
          llvm::function_ref<mlir::LogicalResult(mlir::Block &)> body);
 
-  // The load task, by one thread: what goes into the slots of `pool`, or of all
-  // pools where it is null.
-  mlir::LogicalResult emitLoadBlock(mlir::Block &block, mlir::Value pool);
+  // The load task: what goes into the slots of `pool`, or of all pools where it is
+  // null. Two warps may share it: one brings the graph's inputs, and need not
+  // wait for anything; the other what the plan's launches compute. Each arrives
+  // once at every slot's barrier. One thread does it, or, where it awaits other
+  // tiles, a whole warp.
+  enum class LoadPart { All, Inputs, Computed };
+  struct LoadRole {
+    mlir::Value pool;
+    LoadPart part = LoadPart::All;
+    bool wholeWarp = false;
+  };
+  mlir::LogicalResult emitLoadBlock(mlir::Block &block, const LoadRole &role);
+  bool isOfRole(tile::CopyOp copy, const LoadRole &role);
+  void emitAwait(tile::AwaitOp await);
   void emitCopy(tile::CopyOp copy);
 
   // The sum task, by `numSumWarps` warps from `firstSumWarp`.
@@ -146,6 +171,7 @@ protected:
   // Kernels that hold tile.convert, by `convertThreads` threads.
   mlir::LogicalResult emitConvertKernel();
   void emitConvert(tile::ConvertOp convert);
+  void emitClear(tile::ClearOp clear);
 
   // The launches of a plan overlap: each may begin while the one before ends,
   // and reads and writes nothing before that is complete.
@@ -187,6 +213,7 @@ protected:
   mlir::Value uge(mlir::Value x, mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   mlir::Value zext64(mlir::Value x);
+  mlir::Value toF32(mlir::Value x); // unsigned
   mlir::Value add64(mlir::Value x, mlir::Value y);
   mlir::Value mul64(mlir::Value x, mlir::Value y); // of i64
   void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
@@ -209,6 +236,8 @@ protected:
   llvm::SmallVector<mlir::Value> spaceOrder;
 
   // Of the role being emitted.
+  /// Whether one lane of its warp runs it, which must not shuffle.
+  bool oneLane = false;
   llvm::MapVector<mlir::Value, PoolState> states;
   llvm::DenseMap<mlir::Value, Slot> slots;
 };
