@@ -53,6 +53,12 @@ run_on_emulator() {
     "${options[@]}" | tee "$build/emulator.log"
 }
 
+# Plants faults in our kernels for Blackwell; the emulator must find them.
+run_blackwell_faults() {
+  PATH="$(dirname "$BACKFUSE_PTXAS"):$PATH" "$BACKFUSE_PYTHON" test/Integration/planted_blackwell_faults.py --kernel-opt "$build/bin/kernel-opt" \
+    --kernel-run "$build/bin/kernel-run" --sites 1 | tee "$build/blackwell-faults.log"
+}
+
 # Runs other compilers' kernels on the emulator.
 run_third_party() {
   local options=()
@@ -217,6 +223,8 @@ if [ $long = true ]; then
     phase "fuzz the emulator" run_fuzzers
     count_line "$build/fuzz.log"
   fi
+  phase "plant faults in kernels for Blackwell" run_blackwell_faults
+  count_line "$build/blackwell-faults.log"
   phase "build and test the runtime alone" run_runtime_alone
   count "$build-runtime/ctest.xml"
 fi

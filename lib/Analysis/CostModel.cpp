@@ -16,10 +16,17 @@
 using namespace mlir;
 using namespace backfuse;
 
+int64_t backfuse::stepK(mlp::FusedOp fused, const TileConfig &config) {
+  bool allF32 = llvm::all_of(fused.getContractionOperands(), [](Value operand) {
+    return getElementTypeOrSelf(operand.getType()).isF32();
+  });
+  return allF32 ? config.tileK / 2 : config.tileK;
+}
+
 SmallVector<int64_t, 3> TileConfig::tileOf(mlp::FusedOp fused) const {
   if (isComputedTransposed(fused))
-    return {tileN, tileM, tileK};
-  return {tileM, tileN, tileK};
+    return {tileN, tileM * ctaGroup, stepK(fused, *this)};
+  return {tileM * ctaGroup, tileN, stepK(fused, *this)};
 }
 
 static double elementBytes(Type type) {
@@ -46,11 +53,10 @@ static double loadedBytes(mlp::FusedOp fused, unsigned i,
   double bytes = 0;
   for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
     double width = elementBytes(fused.getOperandOf(i, side).getType());
-    double extent = side == mlp::Side::A
-                        ? double(tile[0])
-                        : double(tile[1]) / config.ctaGroup;
+    double extent =
+        double(tile[side == mlp::Side::A ? 0 : 1]) / config.ctaGroup;
     if (width == 2 || !sharesStage(fused, i))
-      bytes += extent * config.tileK * width;
+      bytes += extent * tile[2] * width;
   }
   return bytes;
 }
@@ -71,15 +77,17 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
                                                   int64_t smemBytes,
                                                   std::string &why) {
   SmallVector<TileConfig> configs;
-  bool transposed = false;
+  bool converts = false;
   graph.walk([&](mlp::FusedOp fused) {
-    transposed |= isComputedTransposed(fused);
+    converts |= elementBytes(fused.getA(0).getType()) !=
+                elementBytes(fused.getB(0).getType());
   });
   // Between these, 192 columns gained less than 1 % at any token count
   // measured.
   for (int64_t tileN : {64, 128, 256}) {
-    if (tileN == 64 && !transposed)
-      continue; // the rows of a tile, which are tokens as a rule, are 128
+    // Tiles of f32 and 16-bit operands may have few tokens, or two accumulators.
+    if (tileN == 64 && !converts)
+      continue;
     TileConfig config;
     config.tileN = tileN;
     graph.walk([&](mlp::FusedOp fused) {
@@ -98,8 +106,12 @@ SmallVector<TileConfig> backfuse::feasibleConfigs(mlp::GraphOp graph,
         staging = std::max(staging, stagingBytes(fused));
       else
         sums = std::max(sums, here);
-      // The accumulators of a tile share the registers of two warpgroups.
-      oneAccumulator &= fused.getNumAccumulators() * tileN <= 256;
+      // The accumulators of a tile share the registers of two warpgroups, with the
+      // fragments of an f32 A, whose epilogue needs more beside them than that of
+      // an f32 B (measured: 12 bytes spilled).
+      bool wideA = elementBytes(fused.getA(0).getType()) == 4;
+      int64_t registers = wideA ? 128 : 256;
+      oneAccumulator &= fused.getNumAccumulators() * tileN <= registers;
     });
     config.slots = (smemBytes - 2048 - sums * 4096 - staging) / config.slotBytes;
     if (!oneAccumulator) {
@@ -189,7 +201,8 @@ static Step stepOf(mlp::FusedOp fused, unsigned contraction,
                    const TileConfig &config, const arch::Rates &rates) {
   Step step;
   SmallVector<int64_t, 3> tile = config.tileOf(fused);
-  double depth = double(config.tileK) / 64, height = double(tile[0]) / 128;
+  double depth = double(tile[2]) / 64;
+  double height = double(tile[0]) / config.ctaGroup / 128;
   // An f32 operand in two parts takes two products.
   mlp::ContractionAttr attr = fused.getContraction(contraction);
   double products = isPrecision(attr, mlp::Precision::Bf16x3) ? 2 : 1;
@@ -236,7 +249,7 @@ int64_t backfuse::unitCost(mlp::FusedOp fused, const TileConfig &config,
   for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
     mlp::ExtentAttr k = fused.getContraction(i).getK();
     isFixed &= k.isFixed();
-    steps += double(llvm::divideCeil(k.getFactor(), config.tileK)) *
+    steps += double(llvm::divideCeil(k.getFactor(), stepK(fused, config))) *
              stepOf(fused, i, config, rates).cycles();
   }
   double extra =
@@ -297,7 +310,7 @@ static Space describeSpace(mlp::FusedOp fused, const TileConfig &config,
   Space space;
   for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
     int64_t k = valueOf(fused.getContraction(i).getK().getExtent());
-    int64_t here = llvm::divideCeil(k, config.tileK);
+    int64_t here = llvm::divideCeil(k, stepK(fused, config));
     // Kernels count steps of all contractions together.
     steps = std::max(steps, here);
     Step step = stepOf(fused, i, config, rates);
@@ -319,8 +332,7 @@ static Space describeSpace(mlp::FusedOp fused, const TileConfig &config,
   }
   int64_t splits = std::max<int64_t>(1, std::min(wantedSplits, steps));
   SmallVector<int64_t, 3> tile = config.tileOf(fused);
-  int64_t tiles = llvm::divideCeil(m, tile[0] * config.ctaGroup) *
-                  llvm::divideCeil(n, tile[1]);
+  int64_t tiles = llvm::divideCeil(m, tile[0]) * llvm::divideCeil(n, tile[1]);
   space.order = dealOrder(fused);
   space.count = tiles * splits;
   space.cost = llvm::divideCeil(steps, splits) + unitCost(fused, config, rates);
@@ -562,12 +574,17 @@ TileConfig backfuse::readConfig(mlp::GraphOp graph) {
     read("tile.drain_slots", config.drainSlots);
     read("tile.drain_slot_bytes", config.drainSlotBytes);
     read("tile.accumulators", config.accumulators);
+    read("tile.ctas", config.ctaGroup);
     for (mlp::FusedOp fused : launch.getFusedOps())
       if (auto schedule = dyn_cast_if_present<tile::ScheduleAttr>(
               fused.getSchedule().value_or(Attribute()))) {
-        config.tileM = schedule.getTile()[0];
-        config.tileN = schedule.getTile()[1];
-        config.tileK = schedule.getTile()[2];
+        SmallVector<int64_t, 3> tile(schedule.getTile());
+        if (isComputedTransposed(fused))
+          std::swap(tile[0], tile[1]);
+        config.tileM = tile[0] / config.ctaGroup;
+        config.tileN = tile[1];
+        TileConfig usual;
+        config.tileK = tile[2] * (usual.tileK / stepK(fused, usual));
       }
   });
   return config;

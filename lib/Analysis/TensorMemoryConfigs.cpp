@@ -19,6 +19,7 @@ namespace {
 /// What the fused ops of a graph need at most.
 struct Needs {
   int64_t accumulators = 1;
+  int64_t stepBytes = 2; // of an operand's row in a step, over tileK
   int64_t sums = 0;      // column sums of one drain
   int64_t slotBytes = 0; // for an entry of 64 rows in one slot
 };
@@ -29,6 +30,12 @@ static Needs collectNeeds(mlp::GraphOp graph) {
   graph.walk([&](mlp::FusedOp fused) {
     needs.accumulators =
         std::max<int64_t>(needs.accumulators, fused.getNumAccumulators());
+    for (Value operand : fused.getContractionOperands())
+      needs.stepBytes = std::max(
+          needs.stepBytes,
+          stepK(fused, TileConfig()) *
+              getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth() /
+              8 / TileConfig().tileK);
     int64_t sums =
         llvm::count_if(fused.getYield().getKinds(), [](Attribute kind) {
           return cast<mlp::YieldKindAttr>(kind).getValue() ==
@@ -56,10 +63,13 @@ SmallVector<TileConfig> backfuse::feasibleTensorMemoryConfigs(
     mlp::GraphOp graph, const arch::Target &target, std::string &why) {
   Needs needs = collectNeeds(graph);
   SmallVector<TileConfig> configs;
-  for (int64_t tileN : {128, 256}) {
+  auto consider = [&](int64_t tileN, int64_t ctaGroup) {
     TileConfig config;
+    config.tileM = target.tmemLanes;
     config.tileN = tileN;
-    config.slotBytes = (config.tileM + tileN) * config.tileK * 2;
+    config.ctaGroup = ctaGroup;
+    config.slotBytes =
+        (config.tileM + tileN / ctaGroup) * config.tileK * needs.stepBytes;
     int64_t columns = needs.accumulators * tileN;
     if (columns > target.tmemColumns) {
       if (why.empty())
@@ -67,7 +77,7 @@ SmallVector<TileConfig> backfuse::feasibleTensorMemoryConfigs(
                             "memory holds {1} of {2} columns",
                             needs.accumulators, target.tmemColumns / tileN,
                             tileN);
-      continue;
+      return;
     }
     config.accumulators = target.tmemColumns / columns >= 2 ? 2 : 1;
     // Barriers and alignment take up to 2 KiB, each column sum of a drain 2.
@@ -88,15 +98,21 @@ SmallVector<TileConfig> backfuse::feasibleTensorMemoryConfigs(
         break;
     }
     if (config.drainSlots < least || config.slots < 2) {
+      if (ctaGroup > 1)
+        return; // what keeps tiles of one CTA out has been said
       why =
           llvm::formatv("two entries of {0} bytes for the operands and results "
                         "of an epilogue do not fit into the shared memory "
                         "beside two {1}-byte stages; compute fewer results in "
                         "one epilogue",
                         config.drainSlotBytes, config.slotBytes);
-      continue;
+      return;
     }
     configs.push_back(config);
-  }
+  };
+  // Pairs of CTAs share columns of B: half its bytes for each SM.
+  for (int64_t ctaGroup = 1; ctaGroup <= target.maxProductCtas; ++ctaGroup)
+    for (int64_t tileN : {128, 256})
+      consider(tileN, ctaGroup);
   return configs;
 }

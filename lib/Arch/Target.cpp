@@ -34,6 +34,10 @@ static constexpr Target makeTarget(StringRef name, Generation generation,
   target.maxPortableClusterCtas = 8;
   target.tmemColumns = generation == Generation::Blackwell ? 512 : 0;
   target.tmemLanes = generation == Generation::Blackwell ? 128 : 0;
+  // Hopper's tf32 wgmma takes K-major operands only, and a backward product has
+  // an MN-major one.
+  target.multipliesTf32 = generation == Generation::Blackwell;
+  target.maxProductCtas = generation == Generation::Blackwell ? 2 : 1;
   return target;
 }
 

@@ -267,6 +267,9 @@ std::string backfuse::printPlan(const bundle::BundleT &bundle) {
           const bundle::KernelT &kernel = *target->kernels[launch->kernel];
           os << "    launch " << kernel.name << ": " << kernel.threads
              << " threads, " << kernel.smem_bytes << " bytes of shared memory"
+             << (kernel.cluster.empty()
+                     ? std::string()
+                     : ", clusters of " + std::to_string(kernel.cluster[0]))
              << (launch->cooperative ? ", cooperative" : "")
              << (launch->dependent ? ", dependent" : "") << "\n";
           for (const auto &argument : launch->args)

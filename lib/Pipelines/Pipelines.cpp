@@ -39,6 +39,7 @@ static void addSchedulePasses(OpPassManager &pm, const arch::Target &target,
   RouteProductsPassOptions routes;
   routes.precision = precision.str();
   routes.registerOperands = target.generation == arch::Generation::Hopper;
+  routes.tf32Operands = target.multipliesTf32;
   pm.addNestedPass<mlp::GraphOp>(createRouteProductsPass(routes));
   // Load tasks of other targets do not await tiles yet.
   if (target.generation == arch::Generation::Hopper)

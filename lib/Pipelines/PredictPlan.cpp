@@ -126,8 +126,8 @@ static double print(llvm::raw_ostream &os, ModuleOp module,
       [&](const mlp::Extent &extent) { return values.valueOf(extent); },
       selection->range.getSplits());
   double total = totalMicroseconds(kernels);
-  os << one(total) << " us with tiles of " << config.tileM << "x"
-     << config.tileN << "x" << config.tileK << ", splits ";
+  os << one(total) << " us with tiles of " << config.tileM * config.ctaGroup
+     << "x" << config.tileN << "x" << config.tileK << ", splits ";
   llvm::interleave(selection->range.getSplits(), os, "/");
   os << "\n";
   for (const KernelCost &kernel : kernels)

@@ -3,7 +3,8 @@
 //
 // Precondition: graphs hold launches only.
 // Postcondition: every contraction has 16-bit operands, or one of f32 and a
-// precision that says how it is rounded on its way to the tensor core.
+// precision that says how it is rounded on its way to the tensor core, or two
+// of f32 and precision tf32.
 //===----------------------------------------------------------------------===//
 #include "backfuse/Transforms/Passes.h"
 #include "backfuse/Transforms/Transforms.h"
@@ -75,6 +76,23 @@ precisionOf(mlp::FusedOp fused, unsigned contraction,
   return precision;
 }
 
+namespace {
+/// What decides how products are computed.
+struct Routes {
+  std::optional<mlp::Precision> override;
+  bool registerOperands, tf32Operands;
+
+  /// Whether a contraction is computed of f32 operands as they are.
+  bool isDirect(mlp::FusedOp fused, unsigned contraction) const {
+    mlp::PrecisionAttr attr = fused.getContraction(contraction).getPrecision();
+    mlp::Precision precision =
+        override.value_or(attr ? attr.getValue() : mlp::Precision::Ieee);
+    return tf32Operands && precision == mlp::Precision::Tf32 &&
+           isF32(fused.getA(contraction)) && isF32(fused.getB(contraction));
+  }
+};
+} // namespace
+
 /// Refuses an operand that cannot have copies in a form, or need not have one
 /// and does not fit to those that have.
 static LogicalResult checkOperand(mlp::FusedOp fused, Value operand,
@@ -108,13 +126,13 @@ static LogicalResult checkOperand(mlp::FusedOp fused, Value operand,
 }
 
 /// Notes what becomes of the sums of f32 operands: mlp.convert takes them.
-static LogicalResult collectSums(mlp::FusedOp fused,
+static LogicalResult collectSums(mlp::FusedOp fused, const Routes &routes,
                                  llvm::MapVector<Value, Need> &needs) {
   auto launch = cast<mlp::LaunchOp>(fused->getParentOp());
   for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
     mlp::OperandSumAttr sum = fused.getOperandSum(i);
     Value operand = fused.getOperandOf(sum.getContraction(), sum.getOperand());
-    if (!isF32(operand))
+    if (!isF32(operand) || routes.isDirect(fused, sum.getContraction()))
       continue;
     if (!isa<BlockArgument>(operand))
       return fused.emitOpError(
@@ -223,27 +241,27 @@ static void coverEdges(ArrayRef<std::pair<Value, Value>> edges,
       copied.insert(node);
 }
 
-static CopiedTensors chooseCopied(mlp::GraphOp graph, bool registerOperands) {
+static CopiedTensors chooseCopied(mlp::GraphOp graph, const Routes &routes) {
   SmallVector<mlp::FusedOp> all;
   graph.walk([&](mlp::FusedOp fused) { all.push_back(fused); });
   auto forEachF32 = [&](mlp::FusedOp fused, auto &&body) {
     for (unsigned i = 0; i < fused.getNumContractions(); ++i)
       for (mlp::Side side : {mlp::Side::A, mlp::Side::B})
-        if (isF32(fused.getOperandOf(i, side)))
+        if (isF32(fused.getOperandOf(i, side)) && !routes.isDirect(fused, i))
           body(fused.getOperandOf(i, side));
   };
   CopiedTensors copied;
   for (mlp::FusedOp fused : all) {
     // A launch stores what it computes in the form that products read.
     forEachF32(fused, [&](Value operand) {
-      if (!registerOperands || !isa<BlockArgument>(operand))
+      if (!routes.registerOperands || !isa<BlockArgument>(operand))
         copied.insert(operand);
     });
     // mlp.convert sums what it copies.
     for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
       mlp::OperandSumAttr sum = fused.getOperandSum(i);
       Value operand = fused.getOperandOf(sum.getContraction(), sum.getOperand());
-      if (isF32(operand))
+      if (isF32(operand) && !routes.isDirect(fused, sum.getContraction()))
         copied.insert(operand);
     }
   }
@@ -255,7 +273,8 @@ static CopiedTensors chooseCopied(mlp::GraphOp graph, bool registerOperands) {
     for (mlp::FusedOp fused : all)
       for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
         Value a = fused.getA(i), b = fused.getB(i);
-        if (isF32(a) && isF32(b) && !copied.contains(a) && !copied.contains(b))
+        if (isF32(a) && isF32(b) && !routes.isDirect(fused, i) &&
+            !copied.contains(a) && !copied.contains(b))
           edges.push_back({a, b});
       }
     CopiedTensors chosen = copied;
@@ -277,26 +296,28 @@ static CopiedTensors chooseCopied(mlp::GraphOp graph, bool registerOperands) {
 }
 
 static FailureOr<llvm::MapVector<Value, Need>>
-collectNeeds(mlp::GraphOp graph, std::optional<mlp::Precision> override,
+collectNeeds(mlp::GraphOp graph, const Routes &routes,
              const CopiedTensors &copied) {
   llvm::MapVector<Value, Need> needs;
   WalkResult result = graph.walk([&](mlp::FusedOp fused) {
     for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
       if (!isF32(fused.getA(i)) && !isF32(fused.getB(i)))
         continue;
-      FailureOr<mlp::Precision> precision = precisionOf(fused, i, override);
+      FailureOr<mlp::Precision> precision =
+          precisionOf(fused, i, routes.override);
       if (failed(precision))
         return WalkResult::interrupt();
       for (mlp::Side side : {mlp::Side::A, mlp::Side::B}) {
         Value operand = fused.getOperandOf(i, side);
         if (failed(checkOperand(fused, operand, *precision)))
           return WalkResult::interrupt();
-        if (isF32(operand) && copied.contains(operand))
+        if (isF32(operand) && copied.contains(operand) &&
+            !routes.isDirect(fused, i))
           needs[operand].forms.insert(formOf(*precision));
       }
     }
-    return failed(collectSums(fused, needs)) ? WalkResult::interrupt()
-                                             : WalkResult::advance();
+    return failed(collectSums(fused, routes, needs)) ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();
@@ -311,10 +332,9 @@ namespace {
 class RouteRewriter {
 public:
   RouteRewriter(mlp::GraphOp graph, llvm::MapVector<Value, Need> needs,
-                std::optional<mlp::Precision> override,
-                const CopiedTensors &copied)
-      : graph(graph), needs(std::move(needs)), override(override),
-        copied(copied), b(graph.getContext()) {}
+                const Routes &routes, const CopiedTensors &copied)
+      : graph(graph), needs(std::move(needs)), routes(routes), copied(copied),
+        b(graph.getContext()) {}
 
   void rewrite();
 
@@ -337,18 +357,19 @@ private:
         return outer;
     return {};
   }
-  /// Whether something but a product reads the f32 tensor itself.
+  /// Whether something but a product of copies reads the f32 tensor itself.
   bool isReadAsF32(Value value) {
-    return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    return llvm::any_of(value.getUses(), [&](OpOperand &use) {
       auto fused = dyn_cast<mlp::FusedOp>(use.getOwner());
-      return !fused ||
-             use.getOperandNumber() >= fused.getContractionOperands().size();
+      unsigned number = use.getOperandNumber();
+      return !fused || number >= fused.getContractionOperands().size() ||
+             routes.isDirect(fused, number / 2);
     });
   }
 
   mlp::GraphOp graph;
   llvm::MapVector<Value, Need> needs;
-  std::optional<mlp::Precision> override;
+  const Routes &routes;
   const CopiedTensors &copied;
   OpBuilder b;
   llvm::MapVector<std::pair<Value, int>, Copies> copies;
@@ -398,10 +419,18 @@ RouteRewriter::rewriteFused(mlp::FusedOp fused,
     firstTerm.push_back(contractions.size());
     Value a = fused.getA(i), bOperand = fused.getB(i);
     Copies partsA{a}, partsB{bOperand};
+    if (routes.isDirect(fused, i)) {
+      operands.append({a, bOperand});
+      contractions.push_back(mlp::ContractionAttr::get(
+          context, attr.getAcc(), attr.getK(), attr.getA(), attr.getB(),
+          mlp::PrecisionAttr::get(context, mlp::Precision::Tf32),
+          attr.getOpIndex()));
+      continue;
+    }
     std::optional<mlp::Side> kept = keptSide(fused, i, copied);
     Form form = Form::Split;
     if (isF32(a) || isF32(bOperand)) {
-      form = formOf(*precisionOf(fused, i, override));
+      form = formOf(*precisionOf(fused, i, routes.override));
       if (isF32(a) && kept != mlp::Side::A)
         partsA = copies[{a, int(form)}];
       if (isF32(bOperand) && kept != mlp::Side::B)
@@ -471,7 +500,8 @@ RouteRewriter::rewriteFused(mlp::FusedOp fused,
   }
   for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
     mlp::OperandSumAttr sum = fused.getOperandSum(i);
-    if (isF32(fused.getOperandOf(sum.getContraction(), sum.getOperand())))
+    if (isF32(fused.getOperandOf(sum.getContraction(), sum.getOperand())) &&
+        !routes.isDirect(fused, sum.getContraction()))
       continue; // mlp.convert sums it
     sums.push_back(mlp::OperandSumAttr::get(
         context, firstTerm[sum.getContraction()], sum.getOperand()));
@@ -557,6 +587,7 @@ static LogicalResult checkYields(mlp::LaunchOp launch) {
 }
 
 LogicalResult backfuse::routeProducts(mlp::GraphOp graph, bool registerOperands,
+                                      bool tf32Operands,
                                       std::optional<mlp::Precision> precision) {
   for (Operation &op : graph.getBody().front().without_terminator()) {
     auto launch = dyn_cast<mlp::LaunchOp>(op);
@@ -566,9 +597,10 @@ LogicalResult backfuse::routeProducts(mlp::GraphOp graph, bool registerOperands,
     if (failed(checkYields(launch)))
       return failure();
   }
-  CopiedTensors copied = chooseCopied(graph, registerOperands);
+  Routes routes{precision, registerOperands, tf32Operands};
+  CopiedTensors copied = chooseCopied(graph, routes);
   FailureOr<llvm::MapVector<Value, Need>> needs =
-      collectNeeds(graph, precision, copied);
+      collectNeeds(graph, routes, copied);
   if (failed(needs))
     return failure();
   bool anyF32 = false;
@@ -577,7 +609,7 @@ LogicalResult backfuse::routeProducts(mlp::GraphOp graph, bool registerOperands,
       anyF32 |= isF32(operand);
   });
   if (anyF32)
-    RouteRewriter(graph, std::move(*needs), precision, copied).rewrite();
+    RouteRewriter(graph, std::move(*needs), routes, copied).rewrite();
   return success();
 }
 
@@ -595,7 +627,8 @@ struct RouteProductsPass final
         return signalPassFailure();
       }
     }
-    if (failed(routeProducts(getOperation(), registerOperands, override)))
+    if (failed(routeProducts(getOperation(), registerOperands, tf32Operands,
+                             override)))
       signalPassFailure();
   }
 };

@@ -162,7 +162,8 @@ static SmallVector<TokenRange> chooseRanges(mlp::GraphOp graph,
 
 /// Ranges from a file in place of the cost model's:
 ///   {"ranges": [{"to": 513, "tile_n": 128, "splits": [1, 2]}, ...]}
-/// in ascending order, the last with "to": -1, splits for each fused op.
+/// in ascending order, the last with "to": -1, splits for each fused op. With
+/// "tile_m": 256 pairs of CTAs share tiles, where the target has them.
 static FailureOr<SmallVector<TokenRange>>
 readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
   auto fail = [&](const Twine &why) -> FailureOr<SmallVector<TokenRange>> {
@@ -197,10 +198,19 @@ readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
     if (*to >= 0 ? *to <= from : &value != &list->back())
       return fail("ranges do not ascend to one without end");
     TokenRange range{from, *to, {}};
-    const TileConfig *config = llvm::find_if(
-        configs, [&](const TileConfig &c) { return c.tileN == *tileN; });
+    int64_t tileM = 128;
+    if (const llvm::json::Value *rows = entry->get("tile_m")) {
+      std::optional<int64_t> number = rows->getAsInteger();
+      if (!number)
+        return fail("'tile_m' expects an integer");
+      tileM = *number;
+    }
+    const TileConfig *config = llvm::find_if(configs, [&](const TileConfig &c) {
+      return c.tileN == *tileN && c.tileM * c.ctaGroup == tileM;
+    });
     if (config == configs.end())
-      return fail("no tile of " + Twine(*tileN) + " columns fits here");
+      return fail("no tile of " + Twine(tileM) + " rows and " + Twine(*tileN) +
+                  " columns fits here");
     range.choice.config = config - configs.begin();
     for (const llvm::json::Value &split : *splits) {
       std::optional<int64_t> count = split.getAsInteger();
@@ -243,6 +253,8 @@ static void apply(mlp::GraphOp graph, const TileConfig &config,
       launch->setAttr("tile.drain_slot_bytes",
                       b.getI64IntegerAttr(config.drainSlotBytes));
     }
+    if (config.ctaGroup > 1)
+      launch->setAttr("tile.ctas", b.getI64IntegerAttr(config.ctaGroup));
     if (config.accumulators > 1)
       launch->setAttr("tile.accumulators",
                       b.getI64IntegerAttr(config.accumulators));
@@ -307,7 +319,10 @@ LogicalResult backfuse::selectSchedule(mlp::GraphOp graph, StringRef targetName,
     if (own.empty())
       continue;
     auto clone = cast<mlp::GraphOp>(b.clone(*graph));
-    clone.setSymName(name + "__n" + std::to_string(config.tileN));
+    std::string shape = "n" + std::to_string(config.tileN);
+    if (config.ctaGroup > 1)
+      shape = "m" + std::to_string(config.tileM * config.ctaGroup) + shape;
+    clone.setSymName(name + "__" + shape);
     apply(clone, config, rates, own, tokens);
   }
   graph.erase();

@@ -270,6 +270,9 @@ bool Decoder::decodeBulk(Modifiers &mods, bool isReduce) {
 /// refs: D registers, A (descriptor or registers), B descriptor, scale-d.
 bool Decoder::decodeWgmma() {
   Modifiers mods(*current);
+  if (module.target.rfind("sm_10", 0) == 0 ||
+      module.target.rfind("sm_11", 0) == 0)
+    return fail("needs .target sm_90a, but the module's is " + module.target);
   bool fence = mods.take("fence"), commit = mods.take("commit_group"),
        wait = mods.take("wait_group");
   bool isMma = mods.take("mma_async");

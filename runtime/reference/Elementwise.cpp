@@ -112,8 +112,10 @@ static double elementaryError(const bundle::Op &op, double x, double error) {
     return 0;
   double accuracy = op.afn() ? approximateAccuracy : functionAccuracy;
   double change = elementaryChange(kind, x, error);
-  return change + accuracy * (elementaryScale(kind, x) + change) +
-         smallestNormal;
+  // An approximate sigmoid or tanh flushes to zero; these multiply it by x.
+  bool multiplies = kind == OpKind::Silu || kind == OpKind::GeluTanh;
+  double flushed = op.afn() && multiplies ? approximateFlush : smallestNormal;
+  return change + accuracy * (elementaryScale(kind, x) + change) + flushed;
 }
 
 void reference::propagateErrors(const bundle::Op &op,

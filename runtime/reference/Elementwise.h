@@ -16,6 +16,8 @@ constexpr double functionAccuracy = 0x1p-20;
 constexpr double approximateAccuracy = 0x1p-10;
 /// Results of elementary functions below this may be flushed to zero.
 constexpr double smallestNormal = 0x1p-126;
+/// What silu and gelu with afn may be off by where their factor of x flushes.
+constexpr double approximateFlush = 0x1p-119;
 
 /// Applies the op to `count` elements in f64, without rounding. f64 results of
 /// +, -, *, / and square root on f32 values give, rounded to f32, what f32

@@ -451,7 +451,9 @@ Error Evaluator::applyRoute(uint32_t index, ProductSpec &spec) const {
   spec.a.rounding = types[0];
   spec.b.rounding = types[1];
   if (terms == 1) {
-    if (types[0] == DType::F32 && types[1] == DType::F32)
+    spec.a.tf32 = spec.b.tf32 =
+        route->f32_rounding() == bundle::F32Rounding::Tf32;
+    if (types[0] == DType::F32 && types[1] == DType::F32 && !spec.a.tf32)
       spec.relativeError += precisionBound(op.precision());
     return {};
   }

@@ -63,19 +63,28 @@ static double smallestOf(DType type) {
 /// The larger one; NaN if either is NaN.
 static double largerOf(double a, double b) { return a > b || a != a ? a : b; }
 
-/// Turns widened elements (and their error bounds) into the wanted part.
+/// One rounding of an f64 value that is or stands for an f32.
+static double roundOnceToTf32(double value) {
+  return double(roundToTf32(roundToOdd(value)));
+}
+template <DType type> static double roundOperand(double value) {
+  return type == DType::F32 ? roundOnceToTf32(value) : roundOnce(type, value);
+}
+
+/// Turns widened elements (and their error bounds) into the wanted part; F32
+/// stands for tf32.
 template <DType type>
 static void transformAs(bool split, Part part, double *values,
                         const double *errors, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     double x = values[i];
-    double value = roundOnce(type, x), low = 0;
+    double value = roundOperand<type>(x), low = 0;
     if (split) {
       // The first part does not become infinite where x is finite; where x is
       // infinite, the second part alone is.
       if (std::isinf(value))
         value = std::copysign(largestOf(type), value);
-      low = roundOnce(type, x - value);
+      low = roundOperand<type>(x - value);
       value += low;
     }
     switch (part) {
@@ -96,8 +105,8 @@ static void transformAs(bool split, Part part, double *values,
       if (error > 0 && split)
         error += 0x1p-16 * (std::fabs(x) + error) + 2 * smallestOf(type);
       else if (error > 0 && type != keepAsIs)
-        error = largerOf(roundOnce(type, x + error) - value,
-                         value - roundOnce(type, x - error));
+        error = largerOf(roundOperand<type>(x + error) - value,
+                         value - roundOperand<type>(x - error));
       values[i] = std::fabs(value) + error;
       break;
     }
@@ -113,6 +122,8 @@ static void transform(const ProductOperand &operand, Part part, double *values,
   case DType::F16:
     return transformAs<DType::F16>(operand.split, part, values, errors, count);
   default:
+    if (operand.tf32)
+      return transformAs<DType::F32>(false, part, values, errors, count);
     if (part != Part::Value)
       transformAs<keepAsIs>(false, part, values, errors, count);
   }

@@ -16,6 +16,8 @@ struct ProductOperand {
   std::vector<int64_t> free, contract;
   /// Rounded to this type first; F32: kept as it is.
   bundle::DType rounding = bundle::DType::F32;
+  /// An operand of rounding F32 is rounded to tf32.
+  bool tf32 = false;
   /// Replaced by hi + lo, both of type `rounding`.
   bool split = false;
 };

@@ -2,8 +2,8 @@
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// bf16 and f16 in software: to nearest even, subnormals, infinities and NaN
-// included. A NaN becomes quiet and keeps its sign and its leading bits.
+// bf16, f16 and tf32 in software: to nearest even, subnormals, infinities and
+// NaN included. A NaN becomes quiet and keeps its sign and its leading bits.
 //===----------------------------------------------------------------------===//
 #ifndef BACKFUSE_REFERENCE_ROUNDING_H
 #define BACKFUSE_REFERENCE_ROUNDING_H
@@ -83,6 +83,14 @@ inline uint16_t doubleToBf16(double value) {
 }
 inline uint16_t doubleToF16(double value) {
   return floatToF16(roundToOdd(value));
+}
+
+/// Rounds an f32 to 10 bits of mantissa.
+inline float roundToTf32(float value) {
+  uint32_t bits = bitsOf(value);
+  if ((bits & 0x7f800000u) == 0x7f800000u)
+    return value;
+  return floatOf((bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu);
 }
 
 /// One rounding of an f64 value to `type`.

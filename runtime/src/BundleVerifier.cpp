@@ -727,6 +727,8 @@ bool Checker::checkProduct(const bundle::Product &product) {
     return fail("op %u is not a matmul of the graph", product.op());
   if (product.a_type() > DType::MAX || product.b_type() > DType::MAX)
     return fail("unknown operand type");
+  if (product.f32_rounding() > bundle::F32Rounding::MAX)
+    return fail("unknown rounding of f32 operands");
   return checkText(product.route(), Limits::textBytes, "route");
 }
 

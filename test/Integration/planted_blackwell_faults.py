@@ -25,7 +25,6 @@ COMMON = ["expected bytes + 16", "expected bytes - 16", "phase of a consumer not
           "mbarrier's arrivals one too many", "mbarrier not initialised", "TMA load: row off by one",
           "TMA load: 128 bytes too far in shared memory", "TMA store: row off by one"]
 FAULTS = {name: base.FAULTS[name] for name in COMMON}
-SURVIVORS = {}
 
 MMA = re.compile(r"^\s*(?:@\S+ )?tcgen05\.mma\S*\s+\[(%r\w+)\], (%rd\w+), (%rd\w+), (%r\w+), (!?%p\w+)")
 D, A, B, FORM, ENABLE = range(1, 6)
@@ -197,8 +196,10 @@ FAULTS.update(PAIRS)
 
 
 class Hunt(base.Hunt):
+    everySite = False
+
     def printTable(self, names):
-        absent = [name for name in PAIRS if name in names and not self.rows[name]["tried"]
+        absent = [name for name in PAIRS if name in names and not self.rows.get(name, {}).get("tried")
                   and not self.hasPairs]
         for name in absent:
             print(f"---- {name}: no kernel here has .cta_group::2")
@@ -216,6 +217,4 @@ if __name__ == "__main__":
     base.TARGET = "sm_100f"
     base.FAULTS.clear()
     base.FAULTS.update(FAULTS)
-    base.SURVIVORS.clear()
-    base.SURVIVORS.update(SURVIVORS)
     base.main(__doc__, Hunt)

@@ -14,6 +14,7 @@
 - the same bundles' code for Blackwell: the bytes that Hopper's gave on the cut
   graphs (--long: at more tokens, with every parameter, all eight seeds), and
   the founding graphs full-size (--long: at every precision)
+- the cut founding graphs for Blackwell in tiles of pairs of CTAs, with splits
 
 Inputs are exact: every bit is compared. Graphs with elementary functions are
 compared within the numerics contract's bound, as their points are not exact.
@@ -53,6 +54,9 @@ BLACKWELL_FULL_SIZE = {
     "ssm_gate_backward": ([("B=1,S=131", "use_silu_gate=true"), ("B=1,S=131", "use_silu_gate=false"),
                            ("B=1,S=128", "use_silu_gate=true"), ("B=1,S=128", "use_silu_gate=false")], [None]),
     "mlp_gelu_backward": ([("S=64", ""), ("S=131", "")], ["fp16", "bf16x3", "tf32"])}
+# Splits of tiles of pairs with 128 columns, below 200 tokens, and with 256.
+PAIR_SPLITS = {"ssm_gate_backward": [[1, 2], [2, 1]],
+               "mlp_gelu_backward": [[1, 1, 1, 2], [2, 1, 3, 1]]}
 
 
 def cutFeatures(text):
@@ -163,6 +167,30 @@ class Tests:
                     self.emulate(f"{where}, adversarial seed {seed}", bundle, ["--compare-digests", digests],
                                  f"order=adversarial,seed={seed}", BLACKWELL)
 
+    def blackwellPairs(self, name):
+        source = os.path.join(self.directory, name + ".pairs.mlir")
+        with open(os.path.join(ROOT, "examples", name + ".mlir")) as file:
+            text = cutFeatures(file.read())
+        with open(source, "w") as file:
+            file.write(text)
+        tuning = os.path.join(self.directory, name + ".pairs.json")
+        with open(tuning, "w") as file:
+            json.dump({"ranges": [{"to": to, "tile_m": 256, "tile_n": columns, "splits": splits}
+                                  for to, columns, splits in zip([200, -1], [128, 256], PAIR_SPLITS[name])]}, file)
+        dims, params = self.signature(source)
+        setting = ["--set", ",".join(f"{p}=true" for p in params)] if params else []
+        precisions = BLACKWELL_FULL_SIZE[name][1]
+        for precision in precisions if self.options.long else precisions[-1:]:
+            what = f"{name} {precision}" if precision else name
+            bundle = self.compile(source, f"{what} pairs".replace(" ", "."), [f"--tuning={tuning}"] +
+                                  ([f"--matmul-precision={precision}"] if precision else []), BLACKWELL)
+            for tokens in (BLACKWELL_TOKENS_LONG if self.options.long else [129, 300]) if bundle else []:
+                sizes = ",".join(f"{d}={tokens if d == dims[-1] else 1}" for d in dims)
+                for settings in [""] + [f"order=adversarial,seed={seed},sms=4" for seed in
+                                        (SEEDS if self.options.long else BLACKWELL_SEEDS)]:
+                    self.emulate(f"{what} cut on {BLACKWELL} in pairs, {sizes} {settings}", bundle,
+                                 ["--inputs=exact", "--dims", sizes, *setting], settings, BLACKWELL)
+
     def blackwellFullSize(self, name):
         source = os.path.join(ROOT, "examples", name + ".mlir")
         cases, precisions = BLACKWELL_FULL_SIZE[name]
@@ -232,6 +260,7 @@ class Tests:
         jobs = [(self.founding, (name,)) for name in FULL_SIZE]
         jobs.append((self.elementaryFunctions, ()))
         jobs += [(self.blackwellFullSize, (name,)) for name in BLACKWELL_FULL_SIZE]
+        jobs += [(self.blackwellPairs, (name,)) for name in PAIR_SPLITS]
         for source in sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir"))):
             jobs.append((self.cutExample, (source, os.path.basename(source)[:-5])))
         jobs.append((self.firstGraph, ()))

@@ -23,7 +23,7 @@
 // RUN: not kernel-opt %t/graph.mlir --backfuse-select-schedule=tuning=%t/ends.json 2>&1 | FileCheck %s --check-prefix=ENDS
 // ENDS: error: tuning file '{{.*}}ends.json': the last range expects 'to': -1
 // RUN: not kernel-opt %t/graph.mlir --backfuse-select-schedule=tuning=%t/tile.json 2>&1 | FileCheck %s --check-prefix=TILE
-// TILE: error: tuning file '{{.*}}tile.json': no tile of 256 columns fits here
+// TILE: error: tuning file '{{.*}}tile.json': no tile of 128 rows and 256 columns fits here
 // RUN: not kernel-opt %t/graph.mlir --backfuse-select-schedule=tuning=%t/zero.json 2>&1 | FileCheck %s --check-prefix=ZERO
 // ZERO: error: tuning file '{{.*}}zero.json': 'splits' expects integers from 1 to 8
 // RUN: not kernel-opt %t/graph.mlir --backfuse-select-schedule=tuning=%t/nine.json 2>&1 | FileCheck %s --check-prefix=NINE

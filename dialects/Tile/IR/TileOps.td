@@ -38,6 +38,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock,
          pool that it consumes any of.
     (C5) The slots of all pools fit into shared memory (checked by the target's
          conversion) and each ring's buffers into a slot of its pool.
+    (C6) There is at most one tile.cluster_rank, and products are those of a
+         `pair` if and only if there is one.
 
     A product of `x` and the transpose of `w`, rounded to f16:
     ```mlir
@@ -165,6 +167,24 @@ def Tile_RingOp : Tile_Op<"ring"> {
   let arguments = (ins Tile_Pool:$pool);
   let results = (outs Tile_Ring:$result);
   let assemblyFormat = "$pool attr-dict `:` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+def Tile_ClusterRankOp : Tile_Op<"cluster_rank"> {
+  let summary = "the number of this CTA among those that share a tile";
+  let description = [{
+    A kernel that holds it is run by clusters of `of` CTAs: units are dealt to
+    clusters, `tile.space` has the tile of a cluster, and what stands in rings
+    and accumulators is this CTA's part of it.
+
+    ```mlir
+    %rank = tile.cluster_rank of 2
+    ```
+    (C1) The cluster has two CTAs.
+  }];
+  let arguments = (ins I64Attr:$of);
+  let results = (outs Index:$result);
+  let assemblyFormat = "`of` $of attr-dict";
   let hasVerifier = 1;
 }
 
@@ -312,15 +332,18 @@ def Tile_MultiplyOp : Tile_Op<"multiply"> {
     ```
     (C1) A is tile M x step K (`k_major`: rows are m) or its transpose, B is
          step K x tile N (`mn_major`: rows are k) or its transpose, and the
-         accumulator is tile M x tile N.
+         accumulator is tile M x tile N. For a `pair` of CTAs that share a tile,
+         A and the accumulator have this CTA's half of the rows, and B has its
+         half of the columns: the products take B from both CTAs.
     (C2) Both operands have one 16-bit element type and a buffer each, or one of
          them is f32, of one buffer, and the other of one buffer of a 16-bit type
-         or of two of bf16 and one shape. `split` takes an f32 operand and one of
+         or of two of bf16 and one shape, or both are f32 of a buffer each, which
+         are rounded to tf32, to nearest even, as entries are copied. `split` takes an f32 operand and one of
          bf16, and two buffers of one operand take `split`.
   }];
   let arguments = (ins Tile_Ring:$ring, Index:$steps, Tile_Accumulator:$accumulator,
                        Tile_MajorAttr:$aMajor, Tile_MajorAttr:$bMajor,
-                       UnitAttr:$split, UnitAttr:$accumulate);
+                       UnitAttr:$split, UnitAttr:$accumulate, UnitAttr:$pair);
   let extraClassDeclaration = [{
     ::llvm::ArrayRef<BufferAttr> getBuffers() {
       return ::llvm::cast<RingType>(getRing().getType()).getBuffers();
@@ -338,10 +361,13 @@ def Tile_MultiplyOp : Tile_Op<"multiply"> {
     }
     bool hasF32A() { return getABuffers()[0].getElement().isF32(); }
     bool hasF32B() { return getBBuffers()[0].getElement().isF32(); }
+    bool isTf32() {
+      return getBuffers().size() == 2 && hasF32A() && hasF32B();
+    }
   }];
   let assemblyFormat = [{
     $ring `steps` $steps `into` $accumulator `a` $aMajor `b` $bMajor
-    (`split` $split^)? (`accumulate` $accumulate^)? attr-dict
+    (`split` $split^)? (`accumulate` $accumulate^)? (`pair` $pair^)? attr-dict
     `:` qualified(type($ring)) `,` qualified(type($accumulator))
   }];
   let hasVerifier = 1;
@@ -566,7 +592,8 @@ def Tile_FinishSumOp : Tile_Op<"finish_sum"> {
 def Tile_ConvertOp : Tile_Op<"convert", [AttrSizedOperandSegments]> {
   let summary = "writes 16-bit copies of an f32 matrix, and sums its columns";
   let description = [{
-    What a kernel without tasks holds. The copies are the matrix rounded to
+    What a kernel without tasks holds; in a sum task, without copies, it only
+    sums. The copies are the matrix rounded to
     nearest even, or the matrix in two bf16 parts. With partials, the f32 sums of
     the columns over each 32 rows become a line of `partials`, published by a flag
     of `flags` for each 64 columns.
@@ -574,16 +601,16 @@ def Tile_ConvertOp : Tile_Op<"convert", [AttrSizedOperandSegments]> {
     ```mlir
     tile.convert %x rows %m to %hi, %lo : !tile.tensor<?x192xf32> to !tile.tensor<?x192xbf16>, !tile.tensor<?x192xbf16>
     ```
-    (C1) The source is f32; there are one or two copies of its shape and of one
-         16-bit type, two of bf16.
+    (C1) The source is f32; there are up to two copies of its shape and of one
+         16-bit type, two of bf16, and one at least unless columns are summed.
     (C2) Partials, flags and tag come together.
   }];
   let arguments = (ins Tile_Tensor:$source, Index:$rows, Variadic<Tile_Tensor>:$copies,
                        Optional<Tile_Workspace>:$partials,
                        Optional<Tile_Workspace>:$flags, Optional<I64>:$tag);
   let assemblyFormat = [{
-    $source `rows` $rows `to` $copies (`partials` $partials^ `flags` $flags `tag` $tag)?
-    attr-dict `:` qualified(type($source)) `to` qualified(type($copies))
+    $source `rows` $rows (`to` $copies^)? (`partials` $partials^ `flags` $flags `tag` $tag)?
+    attr-dict `:` qualified(type($source)) (`to` qualified(type($copies))^)?
   }];
   let extraClassDeclaration = [{
     /// Rows that one line of the partials sums up.

@@ -261,6 +261,20 @@ LogicalResult KernelOp::verifyRegions() {
       return emitOpError("expects a task of kind ")
              << stringifyTaskKind(kind) << " (C2)";
 
+  auto ranks = getBlock().getOps<ClusterRankOp>();
+  int64_t numRanks = std::distance(ranks.begin(), ranks.end());
+  if (numRanks > 1)
+    return (*std::next(ranks.begin()))
+        .emitOpError("is the second of its kernel (C6)");
+  WalkResult pairs = walk([&](MultiplyOp multiply) -> WalkResult {
+    if (multiply.getPair() == (numRanks == 1))
+      return WalkResult::advance();
+    return multiply.emitOpError("expects to be that of a pair where the kernel "
+                                "has a tile.cluster_rank, and only there (C6)");
+  });
+  if (pairs.wasInterrupted())
+    return failure();
+
   DenseMap<TaskKind, ForEachUnitOp> units;
   for (auto &[kind, task] : tasks) {
     auto loops = task.getBody().getOps<ForEachUnitOp>();
@@ -367,6 +381,13 @@ LogicalResult RingOp::verify() {
   return success();
 }
 
+LogicalResult ClusterRankOp::verify() {
+  if (int64_t count = getOf(); count != 2)
+    return emitOpError("expects clusters of 2 CTAs, but got ")
+           << count << " (C1)";
+  return success();
+}
+
 LogicalResult AccumulatorsOp::verify() {
   if (int64_t count = getCount(); count < 1)
     return emitOpError("expects at least 1, but got ") << count << " (C1)";
@@ -442,6 +463,8 @@ LogicalResult MultiplyOp::verify() {
   int64_t n = bK ? b.getRows() : b.getCols();
   int64_t kb = bK ? b.getCols() : b.getRows();
   auto accumulator = cast<AccumulatorType>(getAccumulator().getType());
+  if (getPair())
+    n *= 2;
   if (ka != kb || m != accumulator.getRows() || n != accumulator.getCols())
     return emitOpError("expects operands of a ")
            << accumulator.getRows() << "x" << accumulator.getCols()
@@ -458,6 +481,8 @@ LogicalResult MultiplyOp::verify() {
              << " and " << buffers[2].getElement() << " (C2)";
     return success();
   }
+  if (isTf32() && !getSplit())
+    return success();
   auto is16Bit = [](BufferAttr buffer) {
     return buffer.getElement().getIntOrFloatBitWidth() == 16;
   };
@@ -646,10 +671,10 @@ LogicalResult ConvertOp::verify() {
                      ? Type()
                      : cast<GlobalTensorType>(getCopies()[0].getType())
                            .getElement();
-  bool fits = source.getElement().isF32() && getCopies().size() <= 2 &&
-              element &&
-              (element.isBF16() ||
-               (element.isF16() && getCopies().size() == 1));
+  bool fits = source.getElement().isF32() && getCopies().size() <= 2;
+  fits &= element
+              ? element.isBF16() || (element.isF16() && getCopies().size() == 1)
+              : bool(getPartials());
   for (Value copy : getCopies()) {
     auto type = cast<GlobalTensorType>(copy.getType());
     fits &= type.getRows() == source.getRows() &&
@@ -657,7 +682,7 @@ LogicalResult ConvertOp::verify() {
   }
   if (!fits)
     return emitOpError("expects an f32 source and one or two copies of its "
-                       "shape, two only of bf16 (C1)");
+                       "shape, two only of bf16, or none and sums (C1)");
   if (bool(getPartials()) != bool(getTag()) ||
       bool(getPartials()) != bool(getFlags()))
     return emitOpError("expects partials, flags and a tag together (C2)");

@@ -21,16 +21,18 @@ namespace backfuse {
 
 /// Tile sizes of all fused ops of a graph, and the pool of their rings.
 struct TileConfig {
+  /// M of one CTA, and N; K of 16-bit operands.
   int64_t tileM = 128, tileN = 128, tileK = 64;
   int64_t slots = 0, slotBytes = 0;
   /// A pool of its own for entries of drains (0: they share the other), and how
   /// many units' accumulators there are room for.
   int64_t drainSlots = 0, drainSlotBytes = 0, accumulators = 1;
-  /// M, N and K of the tiles of a fused op: one that is computed transposed has
-  /// `tileN` rows and `tileM` columns.
-  llvm::SmallVector<int64_t, 3> tileOf(mlp::FusedOp fused) const;
-  /// CTAs that multiply together (cta_group): each loads its part of B.
+  /// CTAs that multiply together (cta_group): each loads its part of B. Pools
+  /// are those of one.
   int64_t ctaGroup = 1;
+  /// M, N and K (stepK) of the tiles of a fused op: one that is computed
+  /// transposed has `tileN` rows and `tileM` columns.
+  llvm::SmallVector<int64_t, 3> tileOf(mlp::FusedOp fused) const;
 };
 
 /// What decides the time of a kernel.
@@ -84,6 +86,9 @@ llvm::SmallVector<TileConfig> feasibleConfigs(mlp::GraphOp graph,
 llvm::SmallVector<TileConfig>
 feasibleTensorMemoryConfigs(mlp::GraphOp graph, const arch::Target &target,
                             std::string &why);
+
+/// Elements of K in a step of `fused`: those of 128 bytes of its operands.
+int64_t stepK(mlp::FusedOp fused, const TileConfig &config);
 
 /// Cost of a unit of `fused` beside its K steps, in steps of the configuration.
 int64_t unitCost(mlp::FusedOp fused, const TileConfig &config,

@@ -57,6 +57,11 @@ struct Target {
   /// Tensor memory: columns of 128 lanes of 32 bits; 0 where there is none.
   int64_t tmemColumns;
   int64_t tmemLanes;
+  /// Whether products take f32 operands out of shared memory in either order,
+  /// rounded to tf32.
+  bool multipliesTf32;
+  /// CTAs that can share a product (1: each has its own).
+  int64_t maxProductCtas;
 };
 
 /// All targets, in the order in which messages list them.

@@ -50,12 +50,15 @@ def ConvertTileToBlackwellPass
     load warp for each pool (bulk tensor copies), one that multiplies
     (tcgen05.mma, accumulators in tensor memory), four that drain, two that sum
     where the kernel has that task. Accumulators of `count` 2 are drained while
-    the next unit's products are added up.
+    the next unit's products are added up. A kernel with `tile.cluster_rank` is
+    run by clusters of two CTAs, one of which multiplies for both.
 
     Precondition: element regions hold arith ops and tile.approx only
     (backfuse-expand-elementary-functions); operands of products and entries of
     drains are in pools of their own. Postcondition: no tile operation is left;
-    the function carries the same attributes as convert-tile-to-hopper leaves.
+    the function carries the same attributes as convert-tile-to-hopper leaves,
+    a fifth number on maps that round f32 to tf32 (the bytes of the swizzle's
+    atoms), and `tile.cluster`, the CTAs of a cluster, where there are several.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_100f\"",

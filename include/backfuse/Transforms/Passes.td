@@ -129,8 +129,8 @@ def FuseIntoLaunchesPass
 def RouteProductsPass : Pass<"backfuse-route-products", "::backfuse::mlp::GraphOp"> {
   let summary = "Choose how products of f32 operands are computed";
   let description = [{
-    On a target whose tensor cores take 16-bit operands only, an f32 product reads
-    16-bit copies: `fp16` and `bf16` one of each operand; `bf16x3`, and `tf32` by
+    With `tf32-operands` products of two f32 operands and precision `tf32` are
+    left as they are. Any other f32 product reads 16-bit copies: `fp16` and `bf16` one of each operand; `bf16x3`, and `tf32` by
     its promise, two bf16 copies of each, whose three (or, with an operand that is
     exact in bf16, two) largest products are added up. A launch that computes an
     operand stores the copies in place of it; inputs are copied by `mlp.convert`.
@@ -143,7 +143,7 @@ def RouteProductsPass : Pass<"backfuse-route-products", "::backfuse::mlp::GraphO
 
     Precondition: graphs hold launches only. Postcondition: every contraction has
     16-bit operands, or one of f32 and a precision of fp16, bf16 or bf16x3 (the
-    second part of the other operand: bf16). Errors at the product: `ieee`; a 16-bit operand that is not of
+    second part of the other operand: bf16), or two of f32 and tf32. Errors at the product: `ieee`; a 16-bit operand that is not of
     the copies' type; a column sum as an operand; sums of an f32 operand over other
     axes than all but the last.
   }];
@@ -153,6 +153,8 @@ def RouteProductsPass : Pass<"backfuse-route-products", "::backfuse::mlp::GraphO
     Option<"registerOperands", "register-operands", "bool", "false",
            "The target rounds one f32 operand of a product on its way from shared "
            "memory to the tensor core">,
+    Option<"tf32Operands", "tf32-operands", "bool", "false",
+           "The target multiplies f32 operands, rounded to tf32">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

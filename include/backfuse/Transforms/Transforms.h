@@ -36,13 +36,16 @@ mlir::LogicalResult fuseIntoLaunches(mlp::GraphOp graph);
 /// the graph does.
 mlir::FailureOr<std::string> describeFusion(mlp::GraphOp graph);
 
-/// Makes every contraction one of 16-bit operands. `precision` overrides what the
-/// products ask for. Emits an error at a product that has no route.
 /// Moves launches that only multiply what the launch before computes into that
 /// one, where a conversion comes before.
 void chainLaunches(mlp::GraphOp graph);
 
+/// Makes every contraction one that the target's tensor cores compute: of
+/// 16-bit operands, of one that they take from registers, or with
+/// `tf32Operands` of two f32 operands. `precision` overrides what the products
+/// ask for. Emits an error at a product that has no route.
 mlir::LogicalResult routeProducts(mlp::GraphOp graph, bool registerOperands,
+                                  bool tf32Operands,
                                   std::optional<mlp::Precision> precision);
 
 /// Replaces the graph by a clone per tile configuration that is best on `target`

@@ -27,7 +27,7 @@ LogicalResult TaskEmitter::emitConvertKernel() {
   for (Operation &op : kernel.getBlock()) {
     b.setLoc(op.getLoc());
     if (auto convert = dyn_cast<tile::ConvertOp>(op))
-      emitConvert(convert);
+      emitConvert(convert, warp, warps);
     else if (auto clear = dyn_cast<tile::ClearOp>(op))
       emitClear(clear);
     else if (auto finish = dyn_cast<tile::FinishSumOp>(op))
@@ -48,7 +48,8 @@ void TaskEmitter::emitClear(tile::ClearOp clear) {
   m.storeGlobal(m.i64(0), m.offset(mapped(clear.getWorkspace()), offset), 8);
 }
 
-void TaskEmitter::emitConvert(tile::ConvertOp convert) {
+void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
+                              int64_t numWarps) {
   Type f32 = b.getF32Type();
   auto four = VectorType::get(4, f32);
   auto source = cast<tile::GlobalTensorType>(convert.getSource().getType());
@@ -64,8 +65,8 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert) {
       sums.push_back(createRoleVariable(f32));
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(f32));
 
-  auto loop = scf::ForOp::create(b, add(mul(cta, c(warps)), warp), items,
-                                 mul(numCtas, c(warps)));
+  auto loop = scf::ForOp::create(b, add(mul(cta, c(numWarps)), warpNumber),
+                                 items, mul(numCtas, c(numWarps)));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value item = loop.getInductionVar();

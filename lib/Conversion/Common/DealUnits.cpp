@@ -99,12 +99,12 @@ void TaskEmitter::emitDealTable() {
   Value below = arith::ConstantOp::create(b, b.getF32FloatAttr(1 - 0x1p-18f));
 
   Space &first = spaces[spaceOrder[0]];
-  Value whole = divu(first.units, numCtas);
-  Value rest = sub(first.units, mul(whole, numCtas));
+  Value whole = divu(first.units, numTeams);
+  Value rest = sub(first.units, mul(whole, numTeams));
   Value isFirst = eq(lane, c(0)), isSecond = eq(lane, c(1));
   Value start = select(isSecond, rest, c(0));
-  Value count = select(isFirst, rest,
-                       select(isSecond, sub(numCtas, rest), c(0)));
+  Value count =
+      select(isFirst, rest, select(isSecond, sub(numTeams, rest), c(0)));
   Value load = mulF(toF32(add(whole, select(isFirst, c(1), c(0)))),
                     toF32(costOf(first)));
   for (size_t index = 1; index < spaceOrder.size(); ++index) {
@@ -131,8 +131,8 @@ void TaskEmitter::emitDealTable() {
     Value tooMany = ult(space.units, dealt);
     rounds = select(tooMany, c(0), rounds);
     Value left = sub(space.units, select(tooMany, c(0), dealt));
-    Value more = divu(left, numCtas);
-    left = sub(left, mul(more, numCtas));
+    Value more = divu(left, numTeams);
+    left = sub(left, mul(more, numTeams));
     rounds = add(rounds, more);
 
     // What is left, to the CTAs that are free first.
@@ -170,7 +170,7 @@ void TaskEmitter::emitDealTable() {
       Value at = add(line, add(c(headerBytes), shl(lane, 3)));
       m.storeShared(count, at, 4);
       m.storeShared(rounds, add(at, c(4)), 4);
-      Value place = sub(cta, start);
+      Value place = sub(team, start);
       ifThen(ult(place, count), [&] {
         const Value header[] = {all, rounds, place, lane};
         for (auto [i, value] : llvm::enumerate(header))
@@ -208,7 +208,7 @@ TaskEmitter::emitUnits(tile::ForEachUnitOp loop,
     OpBuilder::InsertionGuard guard(b);
     Value unitIndex;
     if (index == 0) {
-      auto units = scf::ForOp::create(b, cta, space.units, numCtas);
+      auto units = scf::ForOp::create(b, team, space.units, numTeams);
       units->setAttr("unsignedCmp", b.getUnitAttr());
       b.setInsertionPointToStart(units.getBody());
       unitIndex = units.getInductionVar();

@@ -31,16 +31,16 @@ Value backfuse::makePair(ImplicitLocOpBuilder &b, Value first, Value second) {
 }
 
 Value backfuse::clampToFiniteBf16(ImplicitLocOpBuilder &b, Value value) {
-  Type type = value.getType();
-  auto constant = [&](float limit) -> Value {
-    TypedAttr attr = b.getF32FloatAttr(limit);
-    if (auto vector = dyn_cast<VectorType>(type))
-      attr = DenseElementsAttr::get(vector, attr);
-    return arith::ConstantOp::create(b, attr);
-  };
-  constexpr float largest = 0x1.fep127f;
-  value = arith::MaximumFOp::create(b, value, constant(-largest));
-  return arith::MinimumFOp::create(b, value, constant(largest));
+  NvvmBuilder machine(b);
+  Value largest = arith::ConstantOp::create(b, b.getF32FloatAttr(0x1.fep127f));
+  auto type = cast<VectorType>(value.getType());
+  Value result = LLVM::PoisonOp::create(b, type);
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    Value index = arith::ConstantIntOp::create(b, b.getI32Type(), i);
+    Value element = machine.clampMagnitude(pairElement(b, value, i), largest);
+    result = LLVM::InsertElementOp::create(b, result, element, index);
+  }
+  return result;
 }
 
 Value backfuse::splatPair(ImplicitLocOpBuilder &b, Value value) {

@@ -46,9 +46,6 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, const LoadRole &role) {
       if (role.pool && pool != role.pool)
         continue;
       Slot slot = currentSlot(pool);
-      Value phase =
-          loadVariable(b, states.find(pool)->second.phase, b.getI32Type());
-      m.mbarrierWait(slot.empty, xori(phase, c(1)));
       // Bytes that the copies bring; clipped boxes count in full.
       ArrayRef<tile::BufferAttr> buffers =
           cast<tile::RingType>(acquire.getRing().getType()).getBuffers();
@@ -56,9 +53,12 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, const LoadRole &role) {
         if (auto copy = dyn_cast<tile::CopyOp>(user))
           if (isOfRole(copy, role))
             slot.bytes += buffers[copy.getBuffer()].numBytes();
+      // The other lanes of a whole warp must not wait, too: they might miss a
+      // phase while the slot goes round.
       byOneThread([&] {
+        waitEmpty(pool, slot);
         if (slot.bytes)
-          m.mbarrierArriveExpectTx(slot.full, slot.bytes);
+          emitExpectBytes(slot);
       });
       slots[acquire.getResult()] = slot;
     } else if (auto copy = dyn_cast<tile::CopyOp>(op)) {
@@ -79,6 +79,15 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, const LoadRole &role) {
     }
   }
   return success();
+}
+
+void TaskEmitter::emitExpectBytes(const Slot &slot) {
+  m.mbarrierArriveExpectTx(slot.full, slot.bytes);
+}
+
+void TaskEmitter::emitBoxCopy(Value address, Value map, ValueRange coordinates,
+                              const Slot &slot) {
+  m.tmaLoad(address, map, coordinates, slot.full);
 }
 
 /// Each lane polls flags of its own. Then bulk copies of this warp may read what
@@ -115,9 +124,7 @@ void TaskEmitter::emitCopy(tile::CopyOp copy) {
   auto acquire = copy.getSlot().getDefiningOp<tile::AcquireOp>();
   auto ring = cast<tile::RingType>(acquire.getRing().getType());
   tile::BufferAttr buffer = ring.getBuffers()[copy.getBuffer()];
-  auto tensor = cast<tile::GlobalTensorType>(copy.getTensor().getType());
-  MapUse use = mapUseOf(cast<BlockArgument>(copy.getTensor()).getArgNumber(),
-                        tensor, buffer.getRows(), buffer.getCols());
+  MapUse use = mapUseOf(copy);
   const Slot &slot = slots[copy.getSlot()];
   Value address = add(slot.address, c(bufferOffset(ring, copy.getBuffer())));
   Value row = mapped(copy.getRow()), col = mapped(copy.getCol());
@@ -125,11 +132,11 @@ void TaskEmitter::emitCopy(tile::CopyOp copy) {
   if (use.panels > 1) {
     // One box over panels: coordinates (column in a panel, row, panel).
     Value panel = divu(col, c(use.panelCols));
-    m.tmaLoad(address, map, {c(0), row, panel}, slot.full);
+    emitBoxCopy(address, map, {c(0), row, panel}, slot);
     return;
   }
   int64_t panels = llvm::divideCeil(buffer.getCols(), use.panelCols);
   for (int64_t p = 0; p < panels; ++p)
-    m.tmaLoad(add(address, c(p * buffer.getRows() * panelBytes)), map,
-              {add(col, c(p * use.panelCols)), row}, slot.full);
+    emitBoxCopy(add(address, c(p * buffer.getRows() * panelBytes)), map,
+                {add(col, c(p * use.panelCols)), row}, slot);
 }

@@ -355,6 +355,10 @@ SmallVector<Value> NvvmBuilder::wgmmaWaitAll(ValueRange accumulators) {
 // Special function unit
 //===----------------------------------------------------------------------===//
 
+Value NvvmBuilder::clampMagnitude(Value x, Value limit) {
+  return inlinePtx(x.getType(), "min.NaN.xorsign.abs.f32 $0, $1, $2;",
+                   "=f,f,f", {x, limit}, /*sideEffects=*/false)[0];
+}
 Value NvvmBuilder::ex2Approx(Value x) {
   return inlinePtx(x.getType(), "ex2.approx.ftz.f32 $0, $1;", "=f,f", x,
                    /*sideEffects=*/false)[0];

@@ -26,6 +26,8 @@ LogicalResult TaskEmitter::emitSumTask(tile::TaskOp task) {
             return emitSumBlock(loop.getBodies()[i].front());
           })))
         return failure();
+    } else if (auto convert = dyn_cast<tile::ConvertOp>(op)) {
+      emitConvert(convert, sub(warp, c(firstSumWarp)), numSumWarps);
     } else if (auto finish = dyn_cast<tile::FinishSumOp>(op)) {
       emitFinishSum(finish, sub(warp, c(firstSumWarp)), numSumWarps);
     } else if (failed(emitScalar(op))) {

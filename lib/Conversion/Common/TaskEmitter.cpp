@@ -189,6 +189,12 @@ void TaskEmitter::waitFull(Value pool, const Slot &slot) {
                                          b.getI32Type()));
 }
 
+void TaskEmitter::waitEmpty(Value pool, const Slot &slot) {
+  Value phase =
+      loadVariable(b, states.find(pool)->second.phase, b.getI32Type());
+  m.mbarrierWait(slot.empty, xori(phase, c(1)));
+}
+
 void TaskEmitter::releaseByWarp(Value empty) {
   ifThen(eq(lane, c(0)), [&] { m.mbarrierArrive(empty); });
 }
@@ -277,6 +283,8 @@ void TaskEmitter::emitIndices() {
   lane = andi(tid, c(31));
   cta = m.ctaIdX();
   numCtas = m.numCtasX();
+  team = cta;
+  numTeams = numCtas;
 }
 
 void TaskEmitter::emitLaunchDependents() {
@@ -292,6 +300,9 @@ LogicalResult TaskEmitter::emitKernelScalars() {
   for (Operation &op : kernel.getBlock()) {
     if (isa<tile::TaskOp, tile::SpaceOp, tile::PoolOp, tile::RingOp,
             tile::AccumulatorsOp>(op))
+      continue;
+    // What the target has given a value to.
+    if (isa<tile::ClusterRankOp>(op) && values.contains(op.getResult(0)))
       continue;
     if (failed(emitScalar(op)))
       return failure();

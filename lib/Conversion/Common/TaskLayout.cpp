@@ -19,6 +19,31 @@ MapUse backfuse::mapUseOf(unsigned argument, tile::GlobalTensorType tensor,
   return {argument, boxRows, panelCols, panels};
 }
 
+/// Operands of tf32 products are rounded as they are copied.
+static BoxFormat formatOf(Value ring, int64_t buffer) {
+  for (Operation *user : ring.getUsers()) {
+    auto multiply = dyn_cast<tile::MultiplyOp>(user);
+    if (!multiply || !multiply.isTf32())
+      continue;
+    tile::Major major =
+        buffer == 0 ? multiply.getAMajor() : multiply.getBMajor();
+    return major == tile::Major::K ? BoxFormat::Tf32 : BoxFormat::Tf32Atoms32;
+  }
+  return BoxFormat::Plain;
+}
+
+MapUse backfuse::mapUseOf(tile::CopyOp copy) {
+  Value ring = copy.getSlot().getDefiningOp<tile::AcquireOp>().getRing();
+  auto type = cast<tile::RingType>(ring.getType());
+  tile::BufferAttr buffer = type.getBuffers()[copy.getBuffer()];
+  MapUse use =
+      mapUseOf(cast<BlockArgument>(copy.getTensor()).getArgNumber(),
+               cast<tile::GlobalTensorType>(copy.getTensor().getType()),
+               buffer.getRows(), buffer.getCols());
+  use.format = formatOf(ring, copy.getBuffer());
+  return use;
+}
+
 LogicalResult backfuse::checkBox(Operation *op, tile::BufferAttr buffer) {
   int64_t bytes = buffer.getElement().getIntOrFloatBitWidth() / 8;
   if (buffer.getRows() > 256 || buffer.getRows() % 8 ||
@@ -60,9 +85,7 @@ LogicalResult TaskLayout::collect(tile::KernelOp kernel) {
     tile::BufferAttr buffer = ring.getBuffers()[copy.getBuffer()];
     if (failed(checkBox(copy, buffer)))
       return WalkResult::interrupt();
-    addMap(mapUseOf(cast<BlockArgument>(copy.getTensor()).getArgNumber(),
-                    cast<tile::GlobalTensorType>(copy.getTensor().getType()),
-                    buffer.getRows(), buffer.getCols()));
+    addMap(mapUseOf(copy));
     return WalkResult::advance();
   });
   if (result.wasInterrupted())
@@ -73,7 +96,7 @@ LogicalResult TaskLayout::collect(tile::KernelOp kernel) {
         !isa<tile::GlobalTensorType>(argument.getType()) || isConversion;
     for (OpOperand &use : argument.getUses()) {
       auto drain = dyn_cast<tile::DrainOp>(use.getOwner());
-      plain |= isa<tile::FinishSumOp>(use.getOwner()) ||
+      plain |= isa<tile::FinishSumOp, tile::ConvertOp>(use.getOwner()) ||
                (drain && llvm::is_contained(drain.getVectors(), argument));
     }
     if (plain)
@@ -108,9 +131,14 @@ void backfuse::attachLayout(tile::KernelOp kernel, const TaskLayout &layout,
                             Operation *function) {
   Builder b(kernel.getContext());
   SmallVector<Attribute> maps, types;
-  for (const MapUse &use : layout.maps)
-    maps.push_back(b.getDenseI64ArrayAttr(
-        {use.argument, use.boxRows, use.panelCols, use.panels}));
+  for (const MapUse &use : layout.maps) {
+    SmallVector<int64_t> map{use.argument, use.boxRows, use.panelCols,
+                             use.panels};
+    // Elements rounded to tf32: the bytes of the swizzle's atoms.
+    if (use.format != BoxFormat::Plain)
+      map.push_back(use.format == BoxFormat::Tf32Atoms32 ? 32 : 16);
+    maps.push_back(b.getDenseI64ArrayAttr(map));
+  }
   SmallVector<int64_t> arguments(layout.plainArguments.begin(),
                                  layout.plainArguments.end());
   for (BlockArgument argument : kernel.getBlock().getArguments())

@@ -12,6 +12,17 @@ using namespace backfuse;
 /// Kernels count units, tiles times splits, with 32 bits.
 static constexpr int64_t maxSplits = 8;
 
+/// Whether a contraction multiplies f32 operands as they are.
+static bool isTf32(mlp::FusedOp fused, unsigned contraction) {
+  mlp::PrecisionAttr precision =
+      fused.getContraction(contraction).getPrecision();
+  auto isF32 = [](Value operand) {
+    return getElementTypeOrSelf(operand.getType()).isF32();
+  };
+  return precision && precision.getValue() == mlp::Precision::Tf32 &&
+         isF32(fused.getA(contraction)) && isF32(fused.getB(contraction));
+}
+
 static int64_t elementBytes(Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8;
 }
@@ -19,6 +30,10 @@ static int64_t elementBytes(Type type) {
 //===----------------------------------------------------------------------===//
 // Arguments
 //===----------------------------------------------------------------------===//
+
+Value KernelBuilder::ownPlace(Value at, Value offset) {
+  return offset ? Value(arith::AddIOp::create(b, at, offset)) : at;
+}
 
 Value KernelBuilder::index(int64_t value) {
   Value &constant = constants[value];
@@ -162,7 +177,7 @@ LogicalResult KernelBuilder::checkPart(Part &part) {
     mlp::ContractionAttr contraction = fused.getContraction(i);
     Type a = getElementTypeOrSelf(fused.getA(i).getType());
     Type b = getElementTypeOrSelf(fused.getB(i).getType());
-    if (elementBytes(a) != 2 && elementBytes(b) != 2)
+    if (elementBytes(a) != 2 && elementBytes(b) != 2 && !isTf32(fused, i))
       return fused.emitOpError("multiplies ")
              << a << " by " << b << " operands, for which no route is built "
              << "yet; cast one of them to bf16 or f16";
@@ -210,6 +225,12 @@ LogicalResult KernelBuilder::createPart(Part &part) {
   part.n = extentArgument(n);
   part.k = extentArgument(k);
   part.splits = splitsArgument(part.number);
+  part.ownM = tile[0] / numCtas;
+  part.ownN = tile[1] / numCtas;
+  if (rank) {
+    part.ownRow = arith::MulIOp::create(b, rank, index(part.ownM));
+    part.ownCol = arith::MulIOp::create(b, rank, index(part.ownN));
+  }
   part.space = tile::SpaceOp::create(b, part.m, part.n, part.k, tile,
                                      part.splits, part.schedule.getCost());
   // Partials of split K: of all splits but the last, for whole tiles.
@@ -301,14 +322,14 @@ void KernelBuilder::createContraction(Part &part, unsigned number) {
           context, kMajor ? extent : tile[2], kMajor ? tile[2] : extent,
           getElementTypeOrSelf(operand.getType())));
   };
-  addBoxes(contraction.a, contraction.aK, tile[0]);
-  addBoxes(contraction.b, contraction.bK, tile[1]);
+  addBoxes(contraction.a, contraction.aK, part.ownM);
+  addBoxes(contraction.b, contraction.bK, part.ownN);
   contraction.ring = tile::RingOp::create(
       b, tile::RingType::get(context, buffers), pool);
   unsigned accumulator = fused.getContraction(number).getAcc();
   while (part.accumulators.size() <= accumulator)
     part.accumulators.push_back(tile::AccumulatorsOp::create(
-        b, tile::AccumulatorType::get(context, tile[0], tile[1]),
+        b, tile::AccumulatorType::get(context, part.ownM, tile[1]),
         numAccumulators));
   contraction.accumulator = part.accumulators[accumulator];
 }
@@ -330,8 +351,17 @@ void KernelBuilder::createSumBuffers(Part &part) {
       addSum(part.drainSums, extentExpr(m).ceilDiv(tile[0]) * (tile[0] / 64),
              n.factor);
   // The K steps of an operand are shared out among the tiles that read it.
+  // Those of a tf32 product are rounded as they are copied: the sum reads the
+  // operand itself.
   for (unsigned i = 0; i < fused.getNumOperandSums(); ++i) {
     bool isA = fused.getOperandSum(i).getOperand() == mlp::Side::A;
+    if (isTf32(fused, fused.getOperandSum(i).getContraction())) {
+      mlp::Extent k = fused.getContraction(0).getK().getExtent();
+      addSum(part.operandSums, extentExpr(k).ceilDiv(tile::ConvertOp::sumRows),
+             (isA ? m : n).factor);
+      part.operandSums.back().rides = false;
+      continue;
+    }
     const mlp::Extent &along = isA ? n : m, &across = isA ? m : n;
     AffineExpr lines = extentExpr(along).ceilDiv(tile[isA ? 1 : 0]) *
                        symbol("splits:" + std::to_string(part.number));
@@ -404,6 +434,7 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
   int64_t tileK = part.schedule.getTile()[2];
   mlp::FusedOp fused = part.fused;
   mlp::Extent m = fused.getM().getExtent(), n = fused.getN().getExtent();
+  Value rowOfA = ownPlace(m0, part.ownRow), colOfB = ownPlace(n0, part.ownCol);
   for (Contraction &contraction : part.contractions) {
     mlp::Extent k =
         fused.getContraction(contraction.first).getK().getExtent();
@@ -422,9 +453,9 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
     };
     int64_t buffer = 0;
     for (Value operand : contraction.a)
-      copy(operand, contraction.aK, m, m0, buffer++);
+      copy(operand, contraction.aK, m, rowOfA, buffer++);
     for (Value operand : contraction.b)
-      copy(operand, contraction.bK, n, n0, buffer++);
+      copy(operand, contraction.bK, n, colOfB, buffer++);
     tile::CommitOp::create(b, slot);
   }
   if (part.entry.empty())
@@ -432,7 +463,7 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
   auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
   b.setInsertionPointToStart(ifLast.thenBlock());
   // Column block by column block, and in it row block by row block.
-  int64_t rowBlocks = part.schedule.getTile()[0] / part.entry.entryRows;
+  int64_t rowBlocks = part.ownM / part.entry.entryRows;
   int64_t chunks =
       llvm::divideCeil(part.schedule.getTile()[1], part.entry.entryCols);
   auto loop = scf::ForOp::create(b, index(0), index(chunks * rowBlocks),
@@ -442,7 +473,7 @@ void KernelBuilder::createLoad(Part &part, Block &block) {
   Value chunk = arith::DivUIOp::create(b, entry, index(rowBlocks));
   Value rowBlock = arith::RemUIOp::create(b, entry, index(rowBlocks));
   Value row = arith::AddIOp::create(
-      b, m0,
+      b, rowOfA,
       arith::MulIOp::create(b, rowBlock, index(part.entry.entryRows)));
   Value col = arith::AddIOp::create(
       b, n0, arith::MulIOp::create(b, chunk, index(part.entry.entryCols)));
@@ -476,7 +507,7 @@ void KernelBuilder::createMultiply(Part &part, Block &block) {
     tile::MultiplyOp::create(b, contraction.ring, block.getArgument(3),
                              contraction.accumulator, major(contraction.aK),
                              major(contraction.bK), contraction.split,
-                             accumulate);
+                             accumulate, /*pair=*/numCtas > 1);
     started.push_back(contraction.accumulator);
   }
 }
@@ -491,6 +522,7 @@ void KernelBuilder::createDrain(Part &part, Block &block) {
     tile::CombineSplitsOp::create(b, part.accumulators[0],
                                   block.getArgument(4), part.splits,
                                   part.partials, part.flags, tagArgument());
+  Value row = ownPlace(block.getArgument(0), part.ownRow);
   auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
   b.setInsertionPointToStart(ifLast.thenBlock());
 
@@ -536,14 +568,13 @@ void KernelBuilder::createDrain(Part &part, Block &block) {
     flags.push_back(buffers.flags);
   }
   auto drain = tile::DrainOp::create(
-      b, TypeRange(), part.accumulators, block.getArgument(0),
-      block.getArgument(1), part.m, part.entryRing, vectors, scalars, stores,
-      partials, flags, part.signals,
+      b, TypeRange(), part.accumulators, row, block.getArgument(1), part.m,
+      part.entryRing, vectors, scalars, stores, partials, flags, part.signals,
       partials.empty() && !part.signals ? Value() : tagArgument(),
       part.entry.entryRows, part.entry.entryCols, part.entry.stagedRows,
-      part.entry.slotsPerEntry,
-      b.getArrayAttr(elementKinds), part.entry.operandBuffers,
-      b.getArrayAttr(yieldKinds), part.entry.storeBuffers);
+      part.entry.slotsPerEntry, b.getArrayAttr(elementKinds),
+      part.entry.operandBuffers, b.getArrayAttr(yieldKinds),
+      part.entry.storeBuffers);
   Block &region = drain.getBody().emplaceBlock();
   IRMapping mapping;
   for (BlockArgument argument : fused.getBody().getArguments())
@@ -571,7 +602,8 @@ void KernelBuilder::createSum(Part &part, Block &block) {
   for (Contraction &contraction : part.contractions) {
     std::optional<unsigned> riding;
     for (unsigned i = 0; i < fused.getNumOperandSums(); ++i)
-      if (fused.getOperandSum(i).getContraction() == contraction.first)
+      if (fused.getOperandSum(i).getContraction() == contraction.first &&
+          part.operandSums[i].rides)
         riding = i;
     if (!riding) {
       tile::SkipOp::create(b, contraction.ring, steps);
@@ -579,7 +611,8 @@ void KernelBuilder::createSum(Part &part, Block &block) {
     }
     bool isA = fused.getOperandSum(*riding).getOperand() == mlp::Side::A;
     SumBuffers &buffers = part.operandSums[*riding];
-    Value at = block.getArgument(isA ? 0 : 1);
+    Value at = isA ? ownPlace(block.getArgument(0), part.ownRow)
+                   : ownPlace(block.getArgument(1), part.ownCol);
     Value along = block.getArgument(isA ? 1 : 0);
     Value contributor =
         arith::DivUIOp::create(b, along, index(tile[isA ? 1 : 0]));
@@ -598,7 +631,7 @@ void KernelBuilder::createSum(Part &part, Block &block) {
   auto ifLast = scf::IfOp::create(b, block.getArgument(5), /*else=*/false);
   b.setInsertionPointToStart(ifLast.thenBlock());
   int64_t entries = llvm::divideCeil(tile[1], part.entry.entryCols) *
-                    (tile[0] / part.entry.entryRows) *
+                    (part.ownM / part.entry.entryRows) *
                     part.entry.slotsPerEntry;
   tile::SkipOp::create(b, part.entryRing, index(entries));
 }
@@ -637,6 +670,10 @@ FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
         bytes.getInt());
   if (auto count = launch->getAttrOfType<IntegerAttr>("tile.accumulators"))
     numAccumulators = count.getInt();
+  if (auto count = launch->getAttrOfType<IntegerAttr>("tile.ctas")) {
+    numCtas = count.getInt();
+    rank = tile::ClusterRankOp::create(b, b.getIndexType(), numCtas);
+  }
   // Check every tensor's layout before tasks are made.
   for (Part &part : parts) {
     b.setLoc(part.fused.getLoc());
@@ -646,10 +683,9 @@ FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
   if (failed(checkTensors()))
     return failure();
 
-  bool hasSum = llvm::any_of(parts, [](Part &part) { return part.needsSum(); }) ||
-                llvm::any_of(parts, [](Part &part) {
-                  return !part.drainSums.empty();
-                });
+  bool hasSum = llvm::any_of(parts, [](Part &part) {
+    return !part.operandSums.empty() || !part.drainSums.empty();
+  });
   for (Part &part : parts)
     if (part.needsSum())
       createContributors(part);
@@ -670,6 +706,8 @@ FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
     Block *task = createAll(tile::TaskKind::Sum, &KernelBuilder::createSum);
     b.setInsertionPointToEnd(task);
     for (Part &part : parts)
+      createApartSums(part);
+    for (Part &part : parts)
       createFinish(part);
   }
   kernel.setBindingsAttr(b.getArrayAttr(bindings));
@@ -679,7 +717,10 @@ FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
 /// Of the tiles that read the same part of an operand, those that add up steps
 /// of it: never more than the steps of the shortest split.
 void KernelBuilder::createContributors(Part &part) {
-  bool isA = part.fused.getOperandSum(0).getOperand() == mlp::Side::A;
+  unsigned riding = 0;
+  while (!part.operandSums[riding].rides)
+    ++riding;
+  bool isA = part.fused.getOperandSum(riding).getOperand() == mlp::Side::A;
   ArrayRef<int64_t> tile = part.schedule.getTile();
   auto ceilDiv = [&](Value x, int64_t y) -> Value {
     return arith::DivUIOp::create(
@@ -693,6 +734,24 @@ void KernelBuilder::createContributors(Part &part) {
   part.contributors = arith::MinUIOp::create(b, tiles, shortest);
 }
 
+/// Sums that do not ride on a product's operand read it in the sum task.
+void KernelBuilder::createApartSums(Part &part) {
+  b.setLoc(part.fused.getLoc());
+  mlp::FusedOp fused = part.fused;
+  mlp::Extent k = fused.getContraction(0).getK().getExtent();
+  for (auto [i, buffers] : llvm::enumerate(part.operandSums)) {
+    if (buffers.rides)
+      continue;
+    mlp::OperandSumAttr sum = fused.getOperandSum(i);
+    bool isA = sum.getOperand() == mlp::Side::A;
+    Value source = *tensorArgument(
+        fused.getOperandOf(sum.getContraction(), sum.getOperand()), k,
+        (isA ? fused.getM() : fused.getN()).getExtent());
+    tile::ConvertOp::create(b, source, part.k, /*copies=*/ValueRange(),
+                            buffers.partials, buffers.flags, tagArgument());
+  }
+}
+
 void KernelBuilder::createFinish(Part &part) {
   b.setLoc(part.fused.getLoc());
   ArrayRef<int64_t> tile = part.schedule.getTile();
@@ -700,8 +759,15 @@ void KernelBuilder::createFinish(Part &part) {
   for (auto [i, buffers] : llvm::enumerate(part.operandSums)) {
     bool isA = part.fused.getOperandSum(i).getOperand() == mlp::Side::A;
     Value result = launchResult(part.fused.getOperandSumResults()[i]);
-    Value lines =
-        arith::MulIOp::create(b, part.usedSplits, part.contributors);
+    Value lines;
+    if (buffers.rides) {
+      lines = arith::MulIOp::create(b, part.usedSplits, part.contributors);
+    } else {
+      constexpr int64_t sumRows = tile::ConvertOp::sumRows;
+      lines = arith::DivUIOp::create(
+          b, arith::AddIOp::create(b, part.k, index(sumRows - 1)),
+          index(sumRows));
+    }
     tile::FinishSumOp::create(
         b, buffers.partials, buffers.flags, tagArgument(), lines,
         *vectorArgument(result, one,

@@ -59,6 +59,7 @@ private:
   };
   struct SumBuffers {
     mlir::Value partials, flags, result;
+    bool rides = true; // on the operand of a product
   };
   struct Part {
     mlp::FusedOp fused;
@@ -73,7 +74,14 @@ private:
     mlir::Value entryRing;
     llvm::SmallVector<SumBuffers> drainSums, operandSums;
     mlir::Value usedSplits, contributors;
-    bool needsSum() const { return !operandSums.empty(); }
+    /// This CTA's part of the tile's rows and columns, and where it begins in
+    /// the tile (null: at 0).
+    int64_t ownM, ownN;
+    mlir::Value ownRow, ownCol;
+    bool needsSum() const {
+      return llvm::any_of(operandSums,
+                          [](const SumBuffers &sum) { return sum.rides; });
+    }
   };
 
   mlir::LogicalResult checkPart(Part &part);
@@ -86,6 +94,7 @@ private:
   void createDrain(Part &part, mlir::Block &block);
   void createSum(Part &part, mlir::Block &block);
   void createContributors(Part &part);
+  void createApartSums(Part &part);
   void createFinish(Part &part);
   mlir::LogicalResult checkTensors();
   tile::ForEachUnitOp createUnits(mlir::Block &task);
@@ -111,6 +120,8 @@ private:
   mlir::AffineExpr symbol(llvm::StringRef name);
   tile::ExprAttr exprAttr(mlir::AffineExpr expr);
   mlir::Value index(int64_t value);
+  /// `at`, or where this CTA's part of the tile begins that begins at `at`.
+  mlir::Value ownPlace(mlir::Value at, mlir::Value offset);
   /// The value inside of the graph that a result of a fused op becomes.
   mlir::Value launchResult(mlir::Value fusedResult);
 
@@ -127,7 +138,9 @@ private:
   llvm::SmallVector<std::string> symbols;
   std::vector<Part> parts;
   mlir::Value pool, drainPool, tag;
+  mlir::Value rank;            // of this CTA, where several share a tile
   int64_t numAccumulators = 1; // of each kind, in turn
+  int64_t numCtas = 1;         // that share a tile
 };
 
 } // namespace backfuse

@@ -41,8 +41,8 @@ LogicalResult BlackwellEmitter::emitDrainRole() {
   return emitUnits(units, [&](unsigned i, Unit &unit) -> LogicalResult {
     Block &block = units.getBodies()[i].front();
     drainSet = currentSet();
-    m.mbarrierWait(setBarrier(layout.fullOffset, drainSet),
-                   loadVariable(b, setPhase, b.getI32Type()));
+    waitForPair(setBarrier(layout.fullOffset, drainSet),
+                loadVariable(b, setPhase, b.getI32Type()));
     m.tensorFenceAfter();
     combined.clear();
     if (failed(emitDrainBlock(block, unit)))
@@ -84,8 +84,13 @@ LogicalResult BlackwellEmitter::emitDrainBlock(Block &block, Unit &unit) {
 void BlackwellEmitter::releaseSet() {
   m.tensorFenceBefore();
   m.warpBarrier();
-  ifThen(eq(lane, c(0)),
-         [&] { m.mbarrierArrive(setBarrier(layout.emptyOffset, drainSet)); });
+  ifThen(eq(lane, c(0)), [&] {
+    Value barrier = setBarrier(layout.emptyOffset, drainSet);
+    if (layout.pairs)
+      m.mbarrierArriveInCluster(add(barrier, toLeader));
+    else
+      m.mbarrierArrive(barrier);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,7 +110,7 @@ LogicalResult BlackwellEmitter::emitDrain(tile::DrainOp drain, Unit &unit) {
     return success();
   }
   Value pool = poolOf(drain.getRing());
-  int64_t rowBlocks = tileRows / drain.getEntryRows();
+  int64_t rowBlocks = ctaRows / drain.getEntryRows();
   int64_t slotsPerEntry = drain.getSlotsPerEntry();
   // A warp gives a slot back after its next entry's stores were issued, if the
   // pool holds that entry beside those that the other warps keep so.
@@ -180,7 +185,7 @@ void BlackwellEmitter::emitStores(tile::DrainOp drain, Value chunk,
   ifThen(eq(lane, c(0)), [&] {
     Value row = add(mapped(drain.getRow()), shl(quarter, 5));
     Value col = add(mapped(drain.getCol()), shl(chunk, 6));
-    Value rowInEntry = drain.getEntryRows() == tileRows
+    Value rowInEntry = drain.getEntryRows() == ctaRows
                            ? shl(quarter, 5)
                            : shl(andi(quarter, c(1)), 5);
     for (auto [store, buffer] :
@@ -271,7 +276,7 @@ void BlackwellEmitter::emitElements(tile::DrainOp drain, Unit &unit,
     box.element =
         ring.getBuffers()[buffer % ring.getBuffers().size()].getElement();
     box.panelStride = drain.getEntryRows() * panelBytes;
-    Value rowInEntry = drain.getEntryRows() == tileRows
+    Value rowInEntry = drain.getEntryRows() == ctaRows
                            ? rowInTile
                            : andi(rowInTile, c(drain.getEntryRows() - 1));
     box.address = add(add(entry[slotIndex].address, c(offset)),

@@ -15,8 +15,18 @@ using namespace backfuse::blackwell;
 // Prologue and end
 //===----------------------------------------------------------------------===//
 
+void BlackwellEmitter::emitPair() {
+  rank = m.uniform(m.clusterRank());
+  isLeader = eq(rank, c(0));
+  toLeader = sub(m.mapToCta(smem, 0), smem);
+  toOther = sub(m.mapToCta(smem, 1), smem);
+  team = shr(cta, 1);
+  numTeams = shr(numCtas, 1);
+  for (auto op : kernel.getBlock().getOps<tile::ClusterRankOp>())
+    values.map(op.getResult(), rank);
+}
+
 void BlackwellEmitter::emitPrologue() {
-  emitIndices();
   ifThen(eq(tid, c(0)), [&] {
     // One arrival of a load warp fills a slot. The products empty it by a
     // commit, drain and sum warps by an arrival each.
@@ -30,10 +40,12 @@ void BlackwellEmitter::emitPrologue() {
                        std::max<int64_t>(consumers, 1));
       }
     }
-    // A commit fills a set of accumulators, each drain warp gives it back.
+    // A commit fills a set of accumulators, each drain warp gives it back:
+    // those of a pair to the leader.
+    int64_t drainWarps = numDrainWarps * (layout.pairs ? 2 : 1);
     for (int64_t i = 0; i < layout.sets; ++i) {
       m.mbarrierInit(add(smem, c(layout.fullOffset + 8 * i)), 1);
-      m.mbarrierInit(add(smem, c(layout.emptyOffset + 8 * i)), numDrainWarps);
+      m.mbarrierInit(add(smem, c(layout.emptyOffset + 8 * i)), drainWarps);
     }
     initDealBarriers();
     m.fenceMbarrierInit();
@@ -44,6 +56,9 @@ void BlackwellEmitter::emitPrologue() {
   });
   Value addressAt = add(smem, c(layout.addressOffset));
   m.warpBarrier(); // alloc is .sync.aligned
+  // Nobody may use the other CTA's barriers, or allocate with it, before.
+  if (layout.pairs)
+    m.clusterBarrier();
   ifThen(eq(warp, c(tensorMemoryWarp)),
          [&] { m.tensorMemoryAlloc(addressAt, layout.columns); });
   // The address is a weak store: a barrier between two fences makes it visible.
@@ -55,10 +70,15 @@ void BlackwellEmitter::emitPrologue() {
 
 /// All roles have come to their end: products were waited for by the drain,
 /// whose loads were waited for, too. Every path through the kernel comes here.
+/// Of a pair, neither CTA gives tensor memory back or exits before the other
+/// has come here: its products may read this one's shared memory until then.
 void BlackwellEmitter::emitEpilogue() {
   m.warpBarrier();
   m.tensorFenceBefore();
-  m.ctaBarrier();
+  if (layout.pairs)
+    m.clusterBarrier();
+  else
+    m.ctaBarrier();
   ifThen(eq(warp, c(tensorMemoryWarp)), [&] {
     m.tensorFenceAfter();
     m.tensorMemoryDealloc(tensorMemory, layout.columns);
@@ -96,7 +116,23 @@ Value BlackwellEmitter::setBarrier(int64_t offset, Value set) {
 // Roles
 //===----------------------------------------------------------------------===//
 
+/// Bytes of both CTAs of a pair are the same, and counted by the leader.
+void BlackwellEmitter::emitExpectBytes(const Slot &slot) {
+  if (!copiesForPair)
+    return TaskEmitter::emitExpectBytes(slot);
+  ifThen(isLeader,
+         [&] { m.mbarrierArriveExpectTx(slot.full, 2 * slot.bytes); });
+}
+
+void BlackwellEmitter::emitBoxCopy(Value address, Value map,
+                                   ValueRange coordinates, const Slot &slot) {
+  if (!copiesForPair)
+    return TaskEmitter::emitBoxCopy(address, map, coordinates, slot);
+  m.tmaLoadPair(address, map, coordinates, add(slot.full, toLeader));
+}
+
 LogicalResult BlackwellEmitter::emitLoadRole(Value pool) {
+  copiesForPair = layout.pairs && pool == layout.operandPool;
   tile::ForEachUnitOp units = unitsOf(findTask(kernel, tile::TaskKind::Load));
   createRoleState();
   LogicalResult result = emitUnits(units, [&](unsigned i, Unit &) {
@@ -105,10 +141,7 @@ LogicalResult BlackwellEmitter::emitLoadRole(Value pool) {
   // No arrival may be outstanding when the CTA exits: wait until every slot is
   // empty.
   forRange(c(layout.pools.find(pool)->second.slots), [&](Value) {
-    Slot slot = currentSlot(pool);
-    Value phase =
-        loadVariable(b, states.find(pool)->second.phase, b.getI32Type());
-    m.mbarrierWait(slot.empty, xori(phase, c(1)));
+    waitEmpty(pool, currentSlot(pool));
     advance(pool);
   });
   return result;
@@ -120,6 +153,8 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
   fencesReads = true;
   KernelShape shape;
   shape.threads = layout.threads();
+  if (layout.pairs)
+    shape.cluster = {2, 1, 1};
   if (layout.hasSum)
     shape.maxRegisters = launchRegisters;
   createFunction(shape);
@@ -131,6 +166,9 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
     createReturn(b);
     return function;
   }
+  emitIndices();
+  if (layout.pairs)
+    emitPair();
   LogicalResult result = emitKernelScalars();
   if (failed(result))
     return failure();
@@ -160,7 +198,13 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
     role(loadWarp, [&] {
       return oneThread([&] { return emitLoadRole(layout.operandPool); });
     });
-    role(multiplyWarp, [&] { return emitMultiplyRole(); });
+    role(multiplyWarp, [&] {
+      if (!layout.pairs)
+        return emitMultiplyRole();
+      LogicalResult emitted = success();
+      ifThen(isLeader, [&] { emitted = emitMultiplyRole(); });
+      return emitted;
+    });
     role(tensorMemoryWarp, [&] {
       emitDealTable();
       return success();

@@ -12,6 +12,12 @@
 //        registers to the drain
 // Each role walks the units on its own: while a tile is drained, products go on
 // into the other accumulators and copies ahead of both.
+//
+// Where two CTAs share a tile (tile.cluster_rank), each loads its rows of A,
+// its columns of B and what its own rows need in the drain. The leader, rank 0,
+// issues the products of both: its barriers count the operands of both and
+// learn that both have drained a set of accumulators, and its commits arrive in
+// both CTAs.
 //===----------------------------------------------------------------------===//
 #ifndef BACKFUSE_CONVERSION_TILETOBLACKWELL_BLACKWELLEMITTER_H
 #define BACKFUSE_CONVERSION_TILETOBLACKWELL_BLACKWELLEMITTER_H
@@ -21,13 +27,14 @@
 
 namespace backfuse::blackwell {
 
-constexpr int64_t tileRows = 128;
+/// Rows of a tile, of which a CTA of a pair has half.
+constexpr int64_t ctaRows = 128;
 constexpr int64_t loadWarp = 0, multiplyWarp = 1, loadDrainWarp = 2,
                   tensorMemoryWarp = 3, firstDrainWarp = 4, numDrainWarps = 4,
                   firstSumWarp = 8, numSumWarps = 2;
 /// Registers of a thread where the kernel has three warpgroups: at launch, and
 /// of each warpgroup's roles (their sum is at most three times the first).
-constexpr int64_t launchRegisters = 168, loadRegisters = 96,
+constexpr int64_t launchRegisters = 168, loadRegisters = 128,
                   drainRegisters = 240, sumRegisters = 128;
 /// Rows that a drain warp may read of tensor memory.
 constexpr int64_t warpRows = 32;
@@ -43,6 +50,8 @@ struct KernelLayout : TaskLayout {
   /// Where tensor memory's address stands in shared memory.
   int64_t addressOffset = 0;
   int64_t scratchOffset = 0; // for column sums of drains
+  /// Whether two CTAs share a tile.
+  bool pairs = false;
   /// Sets of accumulators in tensor memory, the columns of one, and what is
   /// allocated for all.
   int64_t sets = 0, setColumns = 0, columns = 0;
@@ -68,16 +77,23 @@ class BlackwellEmitter : TaskEmitter {
 public:
   BlackwellEmitter(tile::KernelOp kernel, const KernelLayout &layout,
                    const arch::Target &target, mlir::OpBuilder &builder)
-      : TaskEmitter(kernel, layout, target.name, builder), layout(layout) {}
+      : TaskEmitter(kernel, layout, target.name, builder), layout(layout) {
+    if (layout.pairs)
+      m.usePairs();
+  }
 
   /// Creates the llvm.func before the kernel, which stays.
   mlir::FailureOr<mlir::Operation *> emit();
 
 private:
   // BlackwellEmitter.cpp: prologue, roles, sets of accumulators
+  void emitPair();
   void emitPrologue();
   void emitEpilogue();
   mlir::LogicalResult emitLoadRole(mlir::Value pool);
+  void emitExpectBytes(const Slot &slot) override;
+  void emitBoxCopy(mlir::Value address, mlir::Value map,
+                   mlir::ValueRange coordinates, const Slot &slot) override;
   void createSetState();
   mlir::Value currentSet();
   void advanceSet();
@@ -87,6 +103,9 @@ private:
 
   // BlackwellMultiply.cpp
   mlir::LogicalResult emitMultiplyRole();
+  void waitForPair(mlir::Value barrier, mlir::Value parity);
+  void waitFull(mlir::Value pool, const Slot &slot) override;
+  void waitEmpty(mlir::Value pool, const Slot &slot) override;
   void emitMultiply(tile::MultiplyOp multiply, mlir::Value set);
 
   // BlackwellDrain.cpp
@@ -108,6 +127,7 @@ private:
 
   // BlackwellSplits.cpp
   void emitCombineSplits(tile::CombineSplitsOp combine, Unit &unit);
+  mlir::Value partIndex(Unit &unit, mlir::Value split);
   mlir::Value partPointer(tile::CombineSplitsOp combine, Unit &unit,
                           mlir::Value split);
   mlir::Value flagPointer(tile::CombineSplitsOp combine, Unit &unit,
@@ -126,6 +146,12 @@ private:
 
   const KernelLayout &layout;
   mlir::Value tensorMemory; // address of the first column
+  // Of pairs: the number of this CTA, whether it is the leader, and what turns
+  // an address of its shared memory into the cluster's of the same place in the
+  // leader, and in the other CTA.
+  mlir::Value rank, isLeader, toLeader, toOther;
+  /// Whether copies of the role being emitted go to the leader's barriers.
+  bool copiesForPair = false;
 
   // Of the role being emitted: number and phase of its set of accumulators.
   mlir::Value setIndex, setPhase; // variables

@@ -17,33 +17,43 @@ MapUse blackwell::storeUseOf(unsigned argument, tile::GlobalTensorType tensor) {
   return use;
 }
 
-static LogicalResult checkSpace(tile::SpaceOp space,
+static LogicalResult checkSpace(tile::SpaceOp space, bool pairs,
                                 const arch::Target &target) {
-  if (space.getTile()[0] == tileRows)
+  int64_t rows = pairs ? 2 * ctaRows : ctaRows;
+  if (space.getTile()[0] == rows)
     return success();
   return space.emitError("expects tiles of ")
-         << tileRows << " rows on " << target.name << ", but got "
-         << space.getTile()[0];
+         << rows << " rows " << (pairs ? "of a pair of CTAs on " : "on ")
+         << target.name << ", but got " << space.getTile()[0];
 }
 
 static LogicalResult checkMultiply(tile::MultiplyOp multiply,
                                    const arch::Target &target) {
   auto type = cast<tile::AccumulatorType>(multiply.getAccumulator().getType());
-  // N of tcgen05.mma with M = 128 is a multiple of 16 up to 256 (PTX ISA,
-  // tcgen05 matrix shapes); a drain takes 64 columns at once.
+  // N of tcgen05.mma with M = 128, and 256 of a pair, is a multiple of 16 up to
+  // 256 (PTX ISA, tcgen05 matrix shapes); a drain takes 64 columns at once.
   if (type.getCols() % entryCols || type.getCols() > 256)
     return multiply.emitError("expects an accumulator of 64, 128, 192 or 256 "
                               "columns on ")
            << target.name << ", but got " << type.getCols();
-  auto ring = cast<tile::RingType>(multiply.getRing().getType());
-  for (auto [buffer, major] :
-       llvm::zip(ring.getBuffers().take_front(2),
-                 std::array{multiply.getAMajor(), multiply.getBMajor()})) {
+  if (type.getRows() != ctaRows)
+    return multiply.emitError("expects an accumulator of ")
+           << ctaRows << " rows on " << target.name << ", but got "
+           << type.getRows();
+  ArrayRef<tile::BufferAttr> buffers = multiply.getBuffers();
+  if (buffers.size() != 2 || buffers[0].getElement() != buffers[1].getElement())
+    return multiply.emitError("expects operands of one type and a buffer each "
+                              "on ")
+           << target.name;
+  // K of an instruction is 32 bytes.
+  int64_t instructionK = 256 / buffers[0].getElement().getIntOrFloatBitWidth();
+  for (auto [buffer, major] : llvm::zip(
+           buffers, std::array{multiply.getAMajor(), multiply.getBMajor()})) {
     int64_t steps =
         major == tile::Major::K ? buffer.getCols() : buffer.getRows();
-    if (steps % 16)
-      return multiply.emitError("expects steps of a multiple of 16, but got ")
-             << steps;
+    if (steps % instructionK)
+      return multiply.emitError("expects steps of a multiple of ")
+             << instructionK << ", but got " << steps;
   }
   return success();
 }
@@ -53,6 +63,14 @@ static LogicalResult checkDrain(tile::DrainOp drain,
   if (drain.getEntryRows() != 128 && drain.getEntryRows() != 64)
     return drain.emitError("expects entries of 64 or 128 rows, but got ")
            << drain.getEntryRows();
+  if (drain.getSignals())
+    return drain.emitError("signals the tiles it stores, which has no lowering "
+                           "to ")
+           << target.name;
+  if (drain.getEntryCols() != entryCols)
+    return drain.emitError("expects entries of ")
+           << entryCols << " columns on " << target.name << ", but got "
+           << drain.getEntryCols();
   if (!drain.getRing())
     return success();
   for (tile::BufferAttr buffer :
@@ -135,9 +153,10 @@ FailureOr<KernelLayout> blackwell::computeLayout(tile::KernelOp kernel,
     return layout;
   }
   int64_t numSums = 0;
+  layout.pairs = !kernel.getBlock().getOps<tile::ClusterRankOp>().empty();
   WalkResult result = kernel.walk([&](Operation *op) -> WalkResult {
     if (auto space = dyn_cast<tile::SpaceOp>(op))
-      return checkSpace(space, target);
+      return checkSpace(space, layout.pairs, target);
     if (auto multiply = dyn_cast<tile::MultiplyOp>(op))
       return checkMultiply(multiply, target);
     if (auto drain = dyn_cast<tile::DrainOp>(op)) {

@@ -22,20 +22,20 @@ static int64_t numColumns(tile::CombineSplitsOp combine) {
       .getCols();
 }
 
-/// The number of the partial of `split` of the unit's tile.
-static Value partIndex(ImplicitLocOpBuilder &b, Value tile, Value others,
-                       Value split) {
-  auto wide = [&](Value x) -> Value {
-    return arith::ExtUIOp::create(b, b.getI64Type(), x);
-  };
-  Value first = arith::MulIOp::create(b, wide(tile), wide(others));
-  return arith::AddIOp::create(b, first, wide(split));
+/// The number of the partial of `split` of the unit's tile; each CTA of a pair
+/// has its own.
+Value BlackwellEmitter::partIndex(Unit &unit, Value split) {
+  Value others = sub(unit.space->splits, c(1));
+  Value first = mul64(zext64(unit.tileIndex), zext64(others));
+  Value part = add64(first, zext64(split));
+  if (!layout.pairs)
+    return part;
+  return add64(mul64(part, m.i64(2)), zext64(rank));
 }
 
 Value BlackwellEmitter::partPointer(tile::CombineSplitsOp combine, Unit &unit,
                                     Value split) {
-  Value others = sub(unit.space->splits, c(1));
-  Value bytes = mul64(partIndex(b, unit.tileIndex, others, split),
+  Value bytes = mul64(partIndex(unit, split),
                       m.i64(numColumns(combine) * drainThreads * 4));
   return m.offset(mapped(combine.getPartials()),
                   add64(bytes, zext64(shl(rowInTile, 4))));
@@ -43,9 +43,8 @@ Value BlackwellEmitter::partPointer(tile::CombineSplitsOp combine, Unit &unit,
 
 Value BlackwellEmitter::flagPointer(tile::CombineSplitsOp combine, Unit &unit,
                                     Value split) {
-  Value others = sub(unit.space->splits, c(1));
   return m.offset(mapped(combine.getFlags()),
-                  mul64(partIndex(b, unit.tileIndex, others, split), m.i64(8)));
+                  mul64(partIndex(unit, split), m.i64(8)));
 }
 
 void BlackwellEmitter::addPartials(tile::CombineSplitsOp combine, Unit &unit,

@@ -29,7 +29,8 @@ using namespace backfuse::blackwell;
 static SmallVector<std::string> describeRoles(const KernelLayout &layout) {
   if (layout.isConversion)
     return {"0-7 convert"};
-  SmallVector<std::string> roles = {"0 load", "1 multiply"};
+  SmallVector<std::string> roles = {
+      "0 load", layout.pairs ? "1 multiply (for a pair)" : "1 multiply"};
   if (layout.drainPool)
     roles.push_back("2 load for drain");
   roles.push_back("3 tensor memory");
@@ -70,6 +71,8 @@ struct ConvertTileToBlackwellPass final
         return signalPassFailure();
       attachLayout(kernel, *layout, layout->threads(), describeRoles(*layout),
                    *function);
+      if (layout->pairs)
+        (*function)->setAttr("tile.cluster", inside.getI64IntegerAttr(2));
       kernel.erase();
     }
   }

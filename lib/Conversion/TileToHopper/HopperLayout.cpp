@@ -20,6 +20,9 @@ MapUse hopper::storeUseOf(unsigned argument, tile::GlobalTensorType tensor,
 /// A descriptor steps through one panel of a K-major operand, and through K
 /// rows of an MN-major one by 16.
 static LogicalResult checkSteps(tile::MultiplyOp multiply) {
+  if (multiply.isTf32())
+    return multiply.emitError("multiplies f32 by f32, for which sm_90a has no "
+                              "instruction; give it an operand of 16 bits");
   std::pair<ArrayRef<tile::BufferAttr>, tile::Major> operands[] = {
       {multiply.getABuffers(), multiply.getAMajor()},
       {multiply.getBBuffers(), multiply.getBMajor()}};

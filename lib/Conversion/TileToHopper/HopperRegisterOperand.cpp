@@ -149,6 +149,7 @@ void HopperEmitter::emitRegisterMultiply(tile::MultiplyOp multiply) {
                                           loadAccumulators(variable, count),
                                           registers, descriptors, products,
                                           scale));
+    m.warpBarrier(); // all lanes have read the f32 operand
     releaseByWarp(slot.empty);
     advance(pool);
   });

@@ -276,6 +276,11 @@ VariantBuilder::createMap(Operation *kernel, ArrayRef<int64_t> use) {
     map->box = {uint32_t(panelCols), uint32_t(boxRows)};
   }
   map->swizzle = bundle::Swizzle::B128;
+  if (use.size() > 4) {
+    map->type = bundle::MapType::TF32;
+    if (use[4] == 32)
+      map->swizzle = bundle::Swizzle::B128Atom32;
+  }
   map->l2_promotion = 3;
   return map;
 }
@@ -285,7 +290,13 @@ std::unique_ptr<bundle::StepT> VariantBuilder::createStep(Operation *kernel,
   bundle::KernelLaunchT launch;
   launch.kernel = index;
   launch.dependent = kernel->hasAttr("tile.dependent");
-  launch.grid.push_back(Code::leaf(ExprOp::SmCount).take());
+  // Whole clusters, of one CTA each on an SM.
+  Code grid = Code::leaf(ExprOp::SmCount);
+  if (auto cluster = kernel->getAttrOfType<IntegerAttr>("tile.cluster")) {
+    Code size = Code::constant(cluster.getInt());
+    grid = grid.apply(ExprOp::FloorDiv, size).apply(ExprOp::Mul, size);
+  }
+  launch.grid.push_back(grid.take());
   auto bindings = kernel->getAttrOfType<ArrayAttr>("tile.bindings");
   for (Attribute attribute : kernel->getAttrOfType<ArrayAttr>("tile.maps")) {
     auto argument = std::make_unique<bundle::KernelArgT>();
@@ -411,13 +422,19 @@ static void exportProducts(Operation *kernel, const Names &names,
     } else {
       auto product = std::make_unique<bundle::ProductT>();
       product->op = op;
-      product->route = element.isF16() ? "fp16" : "bf16";
+      product->route = element.isF32()   ? "tf32"
+                       : element.isF16() ? "fp16"
+                                         : "bf16";
+      if (element.isF32())
+        product->f32_rounding = bundle::F32Rounding::Tf32;
       product->a_type = product->b_type = dtypeOf(element);
       product->terms = 1;
       variant.products.push_back(std::move(product));
     }
     auto work = std::make_unique<bundle::WorkT>();
-    work->rate = element.isF16() ? bundle::Rate::F16 : bundle::Rate::BF16;
+    work->rate = element.isF32()   ? bundle::Rate::TF32
+                 : element.isF16() ? bundle::Rate::F16
+                                   : bundle::Rate::BF16;
     work->operations = encode(cast<tile::ExprAttr>(count), names).take();
     variant.work.push_back(std::move(work));
   }
@@ -525,6 +542,8 @@ LogicalResult backfuse::exportPlan(ArrayRef<Operation *> kernels,
     kernel->module_index = i;
     kernel->threads =
         function->getAttrOfType<IntegerAttr>("tile.threads").getInt();
+    if (auto cluster = function->getAttrOfType<IntegerAttr>("tile.cluster"))
+      kernel->cluster = {uint32_t(cluster.getInt())};
     kernel->smem_bytes =
         function->getAttrOfType<IntegerAttr>("tile.smem_bytes").getInt();
     for (StringAttr role : function->getAttrOfType<ArrayAttr>("tile.roles")

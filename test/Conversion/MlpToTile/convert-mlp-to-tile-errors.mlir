@@ -160,12 +160,12 @@ mlp.graph @g(%x: tensor<?x320xbf16, #mlp.dims<T, _>> "x", %w: tensor<?x320xbf16,
 
 // -----
 
-// A product of two f32 operands has no route here.
+// A product of two f32 operands has no route here, but for tf32.
 mlp.graph @g(%x: tensor<?x320xf32, #mlp.dims<T, _>> "x", %w: tensor<320x192xf32> "w") {
   %y = mlp.launch attributes {tile.slots = 7, tile.slot_bytes = 32768} -> tensor<?x192xbf16, #mlp.dims<T, _>> {
     // expected-error @below {{multiplies 'f32' by 'f32' operands, for which no route is built yet; cast one of them to bf16 or f16}}
     %a = mlp.fused m = T, n = 192
-        acc0 += %x[m, k] * %w[k, n] over k = 320, precision = tf32 : tensor<?x320xf32, #mlp.dims<T, _>>, tensor<320x192xf32>
+        acc0 += %x[m, k] * %w[k, n] over k = 320, precision = fp16 : tensor<?x320xf32, #mlp.dims<T, _>>, tensor<320x192xf32>
         schedule = #tile.schedule<tile = [128, 128, 64], cost = 2, order = 0>
         -> tensor<?x192xbf16, #mlp.dims<T, _>> {
     ^bb0(%acc: f32):

@@ -1,10 +1,13 @@
-// A product alone, for both targets: ptxas takes it, nothing spills (the compiler
-// would refuse it), and its PTX holds what must be there.
+// A product alone, for both targets, in tiles of one CTA as a tuning file asks for:
+// ptxas takes it, nothing spills (the compiler would refuse it), and its PTX holds
+// what must be there.
 // REQUIRES: ptxas
-// RUN: rm -rf %t %t.dump && kernel-opt %s --emit=cubin --target=sm_100f,sm_100a --ptxas=%ptxas --cache-dir= --dump-dir=%t.dump -o %t/
+// RUN: rm -rf %t %t.dump && mkdir -p %t.dump
+// RUN: echo '{"ranges": [{"to": -1, "tile_n": 256, "splits": [1]}]}' > %t.dump/tiles.json
+// RUN: kernel-opt %s --tuning=%t.dump/tiles.json --emit=cubin --target=sm_100f,sm_100a --ptxas=%ptxas --cache-dir= --dump-dir=%t.dump -o %t/
 // RUN: ls %t | FileCheck %s --check-prefix=FILES
-// FILES: project__n{{128|256}}_launch0.sm_100a.cubin
-// FILES: project__n{{128|256}}_launch0.sm_100f.cubin
+// FILES: project__n256_launch0.sm_100a.cubin
+// FILES: project__n256_launch0.sm_100f.cubin
 // RUN: cat %t.dump/*.ptxas | FileCheck %s --check-prefix=SAID --implicit-check-not=warning --implicit-check-not='(C7'
 // SAID: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 

@@ -44,8 +44,9 @@
 // The first copy is the rounded value, but never infinite, which would leave an
 // infinite rest; what it leaves is the second's.
 // CHECK: %[[TO:.*]] = llvm.getelementptr %[[HI]][
-// CHECK-NEXT: %[[LOWER:.*]] = arith.maximumf %[[V0]], %{{.*}} : vector<4xf32>
-// CHECK-NEXT: %[[FINITE:.*]] = arith.minimumf %[[LOWER]], %{{.*}} : vector<4xf32>
+// CHECK-NEXT: llvm.inline_asm {{.*}}"min.NaN.xorsign.abs.f32 {{.*}} %[[E]], %{{.*}} : (f32, f32) -> f32
+// CHECK-COUNT-3: min.NaN.xorsign.abs.f32
+// CHECK: %[[FINITE:.*]] = llvm.insertelement
 // CHECK-NEXT: %[[H0:.*]] = arith.truncf %[[FINITE]] : vector<4xf32> to vector<4xbf16>
 // CHECK-NEXT: scf.if %[[PRESENT]] {
 // CHECK-NEXT: llvm.store %[[H0]], %[[TO]] {alignment = 8 : i64} : vector<4xbf16>, !llvm.ptr<1>

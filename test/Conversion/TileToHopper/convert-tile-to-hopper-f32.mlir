@@ -36,8 +36,10 @@
 // CHECK: griddepcontrol.wait
 // CHECK-COUNT-16: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xf32>
 // CHECK-NOT: llvm.load {{.*}}vector<2xf32>
-// CHECK: %[[LOWEST:.*]] = arith.maximumf %[[V:.*]], %{{.*}} : vector<2xf32>
-// CHECK: %[[CLAMPED:.*]] = arith.minimumf %[[LOWEST]], %{{.*}} : vector<2xf32>
+// CHECK: %[[ELEMENT:.*]] = llvm.extractelement %[[V:.*]][
+// CHECK: llvm.inline_asm {{.*}}"min.NaN.xorsign.abs.f32 {{.*}} %[[ELEMENT]], %{{.*}} : (f32, f32) -> f32
+// CHECK: min.NaN.xorsign.abs.f32
+// CHECK: %[[CLAMPED:.*]] = llvm.insertelement {{.*}} : vector<2xf32>
 // CHECK: %[[HIGH:.*]] = arith.truncf %[[CLAMPED]] : vector<2xf32> to vector<2xbf16>
 // CHECK: %[[BACK:.*]] = arith.extf %[[HIGH]] : vector<2xbf16> to vector<2xf32>
 // CHECK: %[[REST:.*]] = arith.subf %[[V]], %[[BACK]] : vector<2xf32>

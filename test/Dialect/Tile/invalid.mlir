@@ -198,6 +198,33 @@ func.func @f(%p: !tile.pool) {
 
 // -----
 
+// tile.cluster_rank (C1): four CTAs.
+func.func @f() {
+  // expected-error @below {{expects clusters of 2 CTAs, but got 4 (C1)}}
+  %0 = tile.cluster_rank of 4
+  return
+}
+
+// -----
+
+// tile.multiply (C1): of a pair, all columns of B in one CTA.
+func.func @f(%r: !tile.ring<<64x32xf16>, <48x32xf16>>, %acc: !tile.accumulator<64x48>, %i: index) {
+  // expected-error @below {{expects operands of a 64x48 accumulator, but got A 64x32 and B 32x96 (C1)}}
+  tile.multiply %r steps %i into %acc a k_major b k_major pair : !tile.ring<<64x32xf16>, <48x32xf16>>, !tile.accumulator<64x48>
+  return
+}
+
+// -----
+
+// tile.convert (C1): neither copies nor sums.
+func.func @f(%x: !tile.tensor<?x72xf32>, %m: index) {
+  // expected-error @below {{expects an f32 source and one or two copies of its shape, two only of bf16, or none and sums (C1)}}
+  tile.convert %x rows %m : !tile.tensor<?x72xf32>
+  return
+}
+
+// -----
+
 // tile.accumulators (C1): none.
 func.func @f() {
   // expected-error @below {{expects at least 1, but got 0 (C1)}}
@@ -335,10 +362,10 @@ func.func @f(%r: !tile.ring<<64x32xf16>, <48x32xbf16>>, %acc: !tile.accumulator<
 
 // -----
 
-// tile.multiply (C2): both f32.
+// tile.multiply (C2): two of f32 to split.
 func.func @f(%r: !tile.ring<<64x32xf32>, <48x32xf32>>, %acc: !tile.accumulator<64x48>, %i: index) {
   // expected-error @below {{expects operands of one 16-bit type, or one of them of f32, but got 'f32' and 'f32' (C2)}}
-  tile.multiply %r steps %i into %acc a k_major b k_major : !tile.ring<<64x32xf32>, <48x32xf32>>, !tile.accumulator<64x48>
+  tile.multiply %r steps %i into %acc a k_major b k_major split : !tile.ring<<64x32xf32>, <48x32xf32>>, !tile.accumulator<64x48>
   return
 }
 
@@ -1098,7 +1125,7 @@ tile.kernel @k(%y: !tile.tensor<2x40xbf16> #tile.bind<output 0>, %tag: i64 #tile
 
 // tile.convert (C1): a 16-bit source.
 func.func @f(%x: !tile.tensor<?x72xbf16>, %c0: !tile.tensor<?x72xbf16>, %m: index, %w: !tile.workspace, %tag: i64) {
-  // expected-error @below {{expects an f32 source and one or two copies of its shape, two only of bf16 (C1)}}
+  // expected-error @below {{expects an f32 source and one or two copies of its shape, two only of bf16, or none and sums (C1)}}
   "tile.convert"(%x, %m, %c0) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}> : (!tile.tensor<?x72xbf16>, index, !tile.tensor<?x72xbf16>) -> ()
   return
 }
@@ -1107,7 +1134,7 @@ func.func @f(%x: !tile.tensor<?x72xbf16>, %c0: !tile.tensor<?x72xbf16>, %m: inde
 
 // tile.convert (C1): another number of columns.
 func.func @f(%x: !tile.tensor<?x72xf32>, %c0: !tile.tensor<?x64xbf16>, %m: index, %w: !tile.workspace, %tag: i64) {
-  // expected-error @below {{expects an f32 source and one or two copies of its shape, two only of bf16 (C1)}}
+  // expected-error @below {{expects an f32 source and one or two copies of its shape, two only of bf16, or none and sums (C1)}}
   "tile.convert"(%x, %m, %c0) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}> : (!tile.tensor<?x72xf32>, index, !tile.tensor<?x64xbf16>) -> ()
   return
 }
@@ -1116,7 +1143,7 @@ func.func @f(%x: !tile.tensor<?x72xf32>, %c0: !tile.tensor<?x64xbf16>, %m: index
 
 // tile.convert (C1): copies of two types.
 func.func @f(%x: !tile.tensor<?x72xf32>, %c0: !tile.tensor<?x72xbf16>, %c1: !tile.tensor<?x72xf16>, %m: index, %w: !tile.workspace, %tag: i64) {
-  // expected-error @below {{expects an f32 source and one or two copies of its shape, two only of bf16 (C1)}}
+  // expected-error @below {{expects an f32 source and one or two copies of its shape, two only of bf16, or none and sums (C1)}}
   "tile.convert"(%x, %m, %c0, %c1) <{operandSegmentSizes = array<i32: 1, 1, 2, 0, 0, 0>}> : (!tile.tensor<?x72xf32>, index, !tile.tensor<?x72xbf16>, !tile.tensor<?x72xf16>) -> ()
   return
 }
@@ -1125,7 +1152,7 @@ func.func @f(%x: !tile.tensor<?x72xf32>, %c0: !tile.tensor<?x72xbf16>, %c1: !til
 
 // tile.convert (C1): two parts of f16.
 func.func @f(%x: !tile.tensor<?x72xf32>, %c0: !tile.tensor<?x72xf16>, %c1: !tile.tensor<?x72xf16>, %m: index, %w: !tile.workspace, %tag: i64) {
-  // expected-error @below {{expects an f32 source and one or two copies of its shape, two only of bf16 (C1)}}
+  // expected-error @below {{expects an f32 source and one or two copies of its shape, two only of bf16, or none and sums (C1)}}
   "tile.convert"(%x, %m, %c0, %c1) <{operandSegmentSizes = array<i32: 1, 1, 2, 0, 0, 0>}> : (!tile.tensor<?x72xf32>, index, !tile.tensor<?x72xf16>, !tile.tensor<?x72xf16>) -> ()
   return
 }
@@ -1134,7 +1161,7 @@ func.func @f(%x: !tile.tensor<?x72xf32>, %c0: !tile.tensor<?x72xf16>, %c1: !tile
 
 // tile.convert (C1): a copy of 32 bits.
 func.func @f(%x: !tile.tensor<?x72xf32>, %c0: !tile.tensor<?x72xf32>, %m: index, %w: !tile.workspace, %tag: i64) {
-  // expected-error @below {{expects an f32 source and one or two copies of its shape, two only of bf16 (C1)}}
+  // expected-error @below {{expects an f32 source and one or two copies of its shape, two only of bf16, or none and sums (C1)}}
   "tile.convert"(%x, %m, %c0) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}> : (!tile.tensor<?x72xf32>, index, !tile.tensor<?x72xf32>) -> ()
   return
 }

@@ -861,3 +861,41 @@ tile.kernel @k() {
   tile.task multiply { tile.for_each_unit }
   tile.task drain { tile.for_each_unit }
 }
+
+// -----
+
+// tile.kernel (C6): two cluster ranks.
+tile.kernel @k() {
+  %0 = tile.cluster_rank of 2
+  // expected-error @below {{is the second of its kernel (C6)}}
+  %1 = tile.cluster_rank of 2
+  tile.task load { tile.for_each_unit }
+  tile.task multiply { tile.for_each_unit }
+  tile.task drain { tile.for_each_unit }
+}
+
+// -----
+
+// tile.kernel (C6): a product of a pair where each CTA has tiles of its own.
+tile.kernel @k(%i: index #tile.bind<extent 0, <[], affine_map<() -> (8)>>>) {
+  %space = tile.space %i, %i, %i tile [64, 16, 16] splits %i cost 1
+  %p = tile.pool 2 x 4096
+  %r = tile.ring %p : !tile.ring<<64x16xbf16>, <8x16xbf16>>
+  %acc = tile.accumulators 1 : !tile.accumulator<64x16>
+  tile.task load {
+    tile.for_each_unit %space
+      unit(%m0, %n0, %k0, %steps, %split, %last) {}
+  }
+  tile.task multiply {
+    tile.for_each_unit %space
+      unit(%m0, %n0, %k0, %steps, %split, %last) {
+        // expected-error @below {{expects to be that of a pair where the kernel has a tile.cluster_rank, and only there (C6)}}
+        tile.multiply %r steps %steps into %acc a k_major b k_major pair
+            : !tile.ring<<64x16xbf16>, <8x16xbf16>>, !tile.accumulator<64x16>
+      }
+  }
+  tile.task drain {
+    tile.for_each_unit %space
+      unit(%m0, %n0, %k0, %steps, %split, %last) {}
+  }
+}

@@ -404,3 +404,49 @@ tile.kernel @copies(
   // CHECK: tile.clear %{{.*}} words %{{.*}}
   tile.clear %signals words %n
 }
+
+// A pair of CTAs shares tiles of 64 rows and 16 columns: the ring and the
+// accumulator have this CTA's part, A 32 rows, B 8 columns. Products of f32; the
+// sum task sums their operand as it is.
+// CHECK-LABEL: tile.kernel @pair
+tile.kernel @pair(
+    %x: !tile.tensor<?x192xf32> #tile.bind<input 0>,
+    %p: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (768)>>>,
+    %f: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (24)>>>,
+    %m: index #tile.bind<extent 0, <[], affine_map<() -> (64)>>>, %tag: i64 #tile.bind<tag 0>) {
+  %c1 = arith.constant 1 : index
+  // CHECK: tile.cluster_rank of 2
+  %rank = tile.cluster_rank of 2
+  %space = tile.space %m, %m, %m tile [64, 16, 8] splits %c1 cost 0
+  %pool = tile.pool 2 x 2048
+  %r = tile.ring %pool : !tile.ring<<32x8xf32>, <8x8xf32>>
+  %acc = tile.accumulators 1 : !tile.accumulator<32x16>
+  tile.task load {
+    tile.for_each_unit %space
+      unit(%m0, %n0, %k0, %steps, %split, %last) {
+        %s = tile.acquire %r : !tile.ring<<32x8xf32>, <8x8xf32>>
+        tile.commit %s
+      }
+  }
+  tile.task multiply {
+    tile.for_each_unit %space
+      unit(%m0, %n0, %k0, %steps, %split, %last) {
+        // CHECK: tile.multiply {{.*}} a k_major b mn_major pair : !tile.ring<<32x8xf32>, <8x8xf32>>
+        tile.multiply %r steps %c1 into %acc a k_major b mn_major pair
+            : !tile.ring<<32x8xf32>, <8x8xf32>>, !tile.accumulator<32x16>
+      }
+  }
+  tile.task drain {
+    tile.for_each_unit %space
+      unit(%m0, %n0, %k0, %steps, %split, %last) {
+      }
+  }
+  tile.task sum {
+    tile.for_each_unit %space
+      unit(%m0, %n0, %k0, %steps, %split, %last) {
+        tile.skip %r entries %c1 : !tile.ring<<32x8xf32>, <8x8xf32>>
+      }
+    // CHECK: tile.convert %{{.*}} rows %{{.*}} partials %{{.*}} flags %{{.*}} tag %{{.*}} : !tile.tensor<?x192xf32>{{$}}
+    tile.convert %x rows %m partials %p flags %f tag %tag : !tile.tensor<?x192xf32>
+  }
+}

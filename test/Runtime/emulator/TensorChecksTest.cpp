@@ -511,7 +511,8 @@ TEST(TensorChecks, RefusedWhenLoaded) {
     const char *instruction, *words;
   };
   for (const Refusal &refusal :
-       {Refusal{"tcgen05.shift.cta_group::1.down [%r3];", "not supported"},
+       {Refusal{"wgmma.fence.sync.aligned;", "needs .target sm_90a"},
+        Refusal{"tcgen05.shift.cta_group::1.down [%r3];", "not supported"},
         Refusal{"tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd3, %rd4, "
                 "[%r5], %r20, %p1;",
                 "not supported"},

@@ -172,15 +172,24 @@ TEST(Product, DeclaredRoutes) {
   struct {
     DType a, b;
     uint32_t terms;
-  } routes[] = {{DType::F32, DType::F32, 1},   {DType::F16, DType::F16, 1},
-                {DType::BF16, DType::BF16, 1}, {DType::BF16, DType::F32, 1},
-                {DType::BF16, DType::BF16, 3}, {DType::BF16, DType::BF16, 4}};
+    bool tf32;
+  } routes[] = {
+      {DType::F32, DType::F32, 1, false},  {DType::F32, DType::F32, 1, true},
+      {DType::F16, DType::F16, 1, false},  {DType::BF16, DType::BF16, 1, false},
+      {DType::BF16, DType::F32, 1, false}, {DType::BF16, DType::BF16, 3, false},
+      {DType::BF16, DType::BF16, 4, false}};
   for (const auto &route : routes) {
     bundle::ProductT product;
     product.route = "test";
     product.a_type = route.a;
     product.b_type = route.b;
     product.terms = route.terms;
+    if (route.tf32)
+      product.f32_rounding = bundle::F32Rounding::Tf32;
+    auto round = [&](DType type, double value) {
+      return route.tf32 ? double(roundToTf32(float(value)))
+                        : roundOnce(type, value);
+    };
     BuiltProducts products({product});
     Tensor result =
         run(made.graph, made.problem, Mode::Declared, false, &products)
@@ -191,7 +200,7 @@ TEST(Product, DeclaredRoutes) {
         for (int64_t k = 0; k < c.k; ++k) {
           double x = elementA(c, made.problem.inputs[0], i, k);
           double y = elementB(c, made.problem.inputs[1], j, k);
-          double hx = roundOnce(route.a, x), hy = roundOnce(route.b, y);
+          double hx = round(route.a, x), hy = round(route.b, y);
           sum += hx * hy;
           if (route.terms > 1) {
             double lx = roundOnce(route.a, x - hx);
@@ -200,7 +209,7 @@ TEST(Product, DeclaredRoutes) {
           }
         }
         EXPECT_NEAR(result.at(i * c.n + j), sum, 0x1p-23 * std::fabs(sum))
-            << "terms " << route.terms;
+            << "terms " << route.terms << ", tf32 " << route.tf32;
       }
   }
   EvaluateOptions options;

@@ -111,6 +111,20 @@ TEST_P(Rounding, OnceOrThroughF32) {
   EXPECT_EQ(roundElementwise(format.dtype, aboveTie), 1);
 }
 
+/// 10 bits of mantissa, to nearest even; infinities and NaN as they are.
+TEST(Tf32Rounding, ToNearestEven) {
+  const uint32_t cases[][2] = {
+      {0x3f800fff, 0x3f800000}, {0x3f801000, 0x3f800000},
+      {0x3f801001, 0x3f802000}, {0x3f803000, 0x3f804000},
+      {0xbf802fff, 0xbf802000}, {0x3fffffff, 0x40000000},
+      {0x00001000, 0x00000000}, {0x00003000, 0x00004000},
+      {0x807fffff, 0x80800000}, {0x7f7fffff, 0x7f800000},
+      {0x7f800000, 0x7f800000}, {0xff800000, 0xff800000},
+      {0x7f800001, 0x7f800001}, {0x80000000, 0x80000000}};
+  for (const auto &[from, to] : cases)
+    EXPECT_EQ(bitsOf(roundToTf32(floatOf(from))), to) << std::hex << from;
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, Rounding,
                          testing::Values(Format{DType::BF16, 7, 8, floatToBf16,
                                                 doubleToBf16, bf16ToFloat},

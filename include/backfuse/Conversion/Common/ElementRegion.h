@@ -20,7 +20,7 @@ llvm::SmallVector<mlir::Value> emitElementRegion(mlir::ImplicitLocOpBuilder &b,
                                                  mlir::Block &block,
                                                  mlir::ValueRange arguments);
 
-/// `value`, of f32, with what rounds to infinity in bf16 replaced by the largest
+/// `value`, a vector of f32, with what rounds to infinity in bf16 replaced by the largest
 /// finite bf16: the first part of a split must leave a finite rest. NaN stays.
 mlir::Value clampToFiniteBf16(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
 

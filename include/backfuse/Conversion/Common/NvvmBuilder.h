@@ -137,19 +137,38 @@ public:
   /// Waits for all products; the registers pass through.
   llvm::SmallVector<mlir::Value> wgmmaWaitAll(mlir::ValueRange accumulators);
 
-  //===--- tcgen05 (sm_100f, sm_100a), cta_group::1 -----------------------===//
+  //===--- clusters -------------------------------------------------------===//
+  /// The number of this CTA in its cluster.
+  mlir::Value clusterRank();
+  /// The address in the cluster's window of what stands at `address` in the
+  /// shared memory of CTA `rank`.
+  mlir::Value mapToCta(mlir::Value address, int64_t rank);
+  /// All threads of the cluster: what they did before is visible after.
+  void clusterBarrier();
+  /// An arrival at the barrier at `address` of the cluster's window, which
+  /// releases to its waiters; and a wait for arrivals of the cluster.
+  void mbarrierArriveInCluster(mlir::Value address);
+  void mbarrierWaitInCluster(mlir::Value address, mlir::Value parity);
+  /// A copy into this CTA's shared memory at `address` whose bytes the barrier
+  /// at `barrier` of the cluster's window counts, in either CTA of the pair.
+  void tmaLoadPair(mlir::Value address, mlir::Value map,
+                   mlir::ValueRange coordinates, mlir::Value barrier);
+
+  //===--- tcgen05 (sm_100f, sm_100a) -------------------------------------===//
   // Addresses of tensor memory are i32: lane << 16 | column.
+  /// All instructions of a kernel name the same cta_group: 1, or 2 after this.
+  void usePairs() { pairs = true; }
   /// True in one thread of the warp, always the same one.
   mlir::Value elect();
   /// By a whole warp: `columns` (a power of two, 32 to 512) of tensor memory,
   /// whose address goes to shared memory at `address`; later allocations are
-  /// given up.
+  /// given up. Of a pair, a warp of each CTA does so, and frees it.
   void tensorMemoryAlloc(mlir::Value address, int64_t columns);
   /// By a whole warp.
   void tensorMemoryDealloc(mlir::Value tensorAddress, int64_t columns);
   struct MmaShape {
-    int64_t m, n;
-    mlir::Type operand; // bf16 or f16
+    int64_t m, n;       // of both CTAs of a pair
+    mlir::Type operand; // bf16, f16, or f32 for tf32
     bool aTransposed;   // MN-major
     bool bTransposed;
   };
@@ -157,12 +176,14 @@ public:
   /// A and B are shared-memory descriptors (i64).
   void mma(const MmaShape &shape, mlir::Value d, mlir::Value aDescriptor,
            mlir::Value bDescriptor, mlir::Value accumulate);
-  /// The descriptor (i64) of an operand at shared-memory address `address` whose
-  /// rows lie in panels of 128 bytes under the 128-byte swizzle; for MN-major
+  /// The descriptor (i64) of an operand at shared-memory address `address`
+  /// whose rows lie in panels of 128 bytes under the 128-byte swizzle, of
+  /// `atomBytes` (16, or 32 for an MN-major tf32 operand); for MN-major
   /// operands `panelBytes` lie between panels.
   mlir::Value mmaDescriptor(mlir::Value address, bool transposed,
-                            int64_t panelBytes);
-  /// An arrival at `barrier` when this thread's earlier products are done.
+                            int64_t panelBytes, int64_t atomBytes);
+  /// An arrival at `barrier` when this thread's earlier products are done; in
+  /// both CTAs of a pair.
   void mmaCommit(mlir::Value barrier);
   /// `columns` columns from each of `addresses`, by a whole warp: a thread gets
   /// its lane's, as f32. Waits for them.
@@ -175,6 +196,10 @@ public:
   /// Around every synchronisation that orders tensor memory between threads.
   void tensorFenceBefore();
   void tensorFenceAfter();
+
+  /// The f32 of the smaller magnitude, that of `x` or `limit` > 0, and the sign of
+  /// `x`; NaN if `x` is (PTX ISA, min.NaN.xorsign.abs).
+  mlir::Value clampMagnitude(mlir::Value x, mlir::Value limit);
 
   //===--- approximations of the special function unit --------------------===//
   /// 2^x, relative error 2^-22; subnormal inputs and results flush to zero.
@@ -197,6 +222,7 @@ public:
 private:
   mlir::Value sharedPointer(mlir::Value address, unsigned space);
   mlir::ImplicitLocOpBuilder &b;
+  bool pairs = false;
 };
 
 /// What a kernel's function needs beside its body.

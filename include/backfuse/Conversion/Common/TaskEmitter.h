@@ -25,15 +25,22 @@ constexpr int64_t panelBytes = 128;
 /// Threads of a kernel that holds tile.convert.
 constexpr int64_t convertThreads = 256;
 
+/// What a copy makes of the elements of a box: nothing under the 128-byte
+/// swizzle in atoms of 16 bytes, or f32 rounded to tf32, under that swizzle or
+/// in atoms of 32 bytes (which MN-major operands of tf32 products must have).
+enum class BoxFormat { Plain, Tf32, Tf32Atoms32 };
+
 /// A tensor map parameter: a kernel argument seen through a box.
 struct MapUse {
   unsigned argument;
   int64_t boxRows;
   int64_t panelCols; // elements of 128 bytes
   int64_t panels;    // > 1: a third dimension runs over panels
+  BoxFormat format = BoxFormat::Plain;
   bool operator==(const MapUse &other) const {
     return argument == other.argument && boxRows == other.boxRows &&
-           panelCols == other.panelCols && panels == other.panels;
+           panelCols == other.panelCols && panels == other.panels &&
+           format == other.format;
   }
 };
 
@@ -41,6 +48,9 @@ struct MapUse {
 /// where the panels do not tile the tensor's rows.
 MapUse mapUseOf(unsigned argument, tile::GlobalTensorType tensor,
                 int64_t boxRows, int64_t boxCols);
+
+/// The same for what a copy brings.
+MapUse mapUseOf(tile::CopyOp copy);
 
 /// Emits an error where the rows of a box fit neither the copy engine nor the
 /// swizzle.
@@ -86,6 +96,9 @@ void attachLayout(tile::KernelOp kernel, const TaskLayout &layout,
                   mlir::Operation *function);
 
 class TaskEmitter {
+public:
+  virtual ~TaskEmitter() = default;
+
 protected:
   /// `targetName` is what errors call the machine.
   TaskEmitter(tile::KernelOp kernel, const TaskLayout &layout,
@@ -159,6 +172,11 @@ protected:
   bool isOfRole(tile::CopyOp copy, const LoadRole &role);
   void emitAwait(tile::AwaitOp await);
   void emitCopy(tile::CopyOp copy);
+  /// Announces the bytes that copies will bring into the slot, and copies a
+  /// box; by default the slot's own barrier counts them.
+  virtual void emitExpectBytes(const Slot &slot);
+  virtual void emitBoxCopy(mlir::Value address, mlir::Value map,
+                           mlir::ValueRange coordinates, const Slot &slot);
 
   // The sum task, by `numSumWarps` warps from `firstSumWarp`.
   mlir::LogicalResult emitSumTask(tile::TaskOp task);
@@ -170,7 +188,9 @@ protected:
 
   // Kernels that hold tile.convert, by `convertThreads` threads.
   mlir::LogicalResult emitConvertKernel();
-  void emitConvert(tile::ConvertOp convert);
+  /// By `numWarps` warps of each CTA, of which this is number `warpNumber`.
+  void emitConvert(tile::ConvertOp convert, mlir::Value warpNumber,
+                   int64_t numWarps);
   void emitClear(tile::ClearOp clear);
 
   // The launches of a plan overlap: each may begin while the one before ends,
@@ -181,7 +201,8 @@ protected:
   // Rings
   Slot currentSlot(mlir::Value pool);
   void advance(mlir::Value pool);
-  void waitFull(mlir::Value pool, const Slot &slot);
+  virtual void waitFull(mlir::Value pool, const Slot &slot);
+  virtual void waitEmpty(mlir::Value pool, const Slot &slot);
   /// One arrival of this warp.
   void releaseByWarp(mlir::Value empty);
   static mlir::Value poolOf(mlir::Value ring) {
@@ -230,8 +251,9 @@ protected:
   /// Whether warps that have read a slot fence before it is filled again.
   bool fencesReads = false;
 
-  // The same in all roles.
-  mlir::Value smem, tid, warp, lane, cta, numCtas;
+  // The same in all roles. Units are dealt to teams: CTAs, or clusters of those
+  // that share a tile.
+  mlir::Value smem, tid, warp, lane, cta, numCtas, team, numTeams;
   llvm::MapVector<mlir::Value, Space> spaces;
   llvm::SmallVector<mlir::Value> spaceOrder;
 
