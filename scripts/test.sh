@@ -72,6 +72,20 @@ run_fuzzers() {
   BUILD_DIR=$build-fuzz JOBS=$jobs test/Fuzz/fuzz.sh 30 | tee "$build/fuzz.log"
 }
 
+# Plants faults in the kernels' PTX, which the emulator must find, and holds a drain
+# to see how far loads get ahead of it.
+run_planted_faults() {
+  local options=(--quick)
+  [ $long = true ] && options=()
+  PATH="$(dirname "$BACKFUSE_PTXAS"):$PATH" "$BACKFUSE_PYTHON" test/Integration/planted_faults.py --kernel-opt "$build/bin/kernel-opt" \
+    --kernel-run "$build/bin/kernel-run" "${options[@]}" | tee "$build/faults.log" | grep -v '^ *[0-9]* x \|changes nothing:'
+  return "${PIPESTATUS[0]}"
+}
+run_overlap() {
+  PATH="$(dirname "$BACKFUSE_PTXAS"):$PATH" "$BACKFUSE_PYTHON" test/Integration/overlap_test.py --kernel-opt "$build/bin/kernel-opt" \
+    --kernel-run "$build/bin/kernel-run" | tee "$build/overlap.log"
+}
+
 # count_line FILE: adds the last line "N passed, M failed" of a log to the totals;
 # one that is not there is one failure.
 count_line() {
@@ -215,6 +229,10 @@ if phase "build the compiler" run_ninja; then
   count "$build/lit.xml"
   phase "execute kernels on the emulator" run_on_emulator
   count_line "$build/emulator.log"
+  phase "plant faults in kernels" run_planted_faults
+  count_line "$build/faults.log"
+  phase "overlap loads with a drain" run_overlap
+  count_line "$build/overlap.log"
 else
   failed=$((failed + 1))
 fi

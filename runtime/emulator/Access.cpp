@@ -46,23 +46,12 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
   unsigned bytes = byteSize(inst.type), count = inst.count;
   unsigned total = bytes * count;
   bool isSigned = inst.flags & inst::signExtend;
-  // Flags in memory: a store releases, a load acquires.
-  bool isSync = inst.flags & (inst::volatileAccess | inst::relaxed |
-                              inst::acquire | inst::release);
-  auto together = [&](std::vector<uint32_t> &lists) {
-    for (uint32_t rest = mask; rest; rest &= rest - 1)
-      lists[lowest(rest)] |= mask;
-  };
-  if (checks && inst.space == Space::Shared)
-    together(warp.unsynced);
-  if (checks && inst.space == Space::Global && !isLoad) {
-    if ((inst.flags & inst::release) &&
-        !checkGlobalRelease(warp, inst, lowest(mask), mask))
-      return false;
-    together(warp.unsyncedGlobal);
-  }
   const bool profiles = !banks.empty();
   uint32_t places[32], sharedLanes = 0;
+  // Flags in memory: strong accesses.
+  const Scope strength = checks ? strengthOf(inst) : Scope::None;
+  Observed observed;
+  std::vector<MessageRef> messages;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
     uint64_t address = addressOf(warp, refs[0], lane, inst.imm);
@@ -93,7 +82,8 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
     uint8_t *data = nullptr;
     Allocation *allocation = nullptr;
     Cta *owner = nullptr;
-    bool acquires = false;
+    SyncWords *words = nullptr;
+    std::unique_lock<std::mutex> lock;
     uint8_t incoming[64];
     if (checks && !isLoad)
       for (unsigned i = 0; i < count; ++i)
@@ -107,13 +97,14 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
       if (checks) {
         auto offset =
             static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
-        if (isSync)
-          shareThrough(warp, static_cast<uint32_t>(address), !isLoad, isLoad);
-        if (isLoad ? !checkSharedRead(warp, inst, static_cast<int>(lane),
-                                      *owner, offset, total, isSync)
-                   : !checkSharedWrite(warp, inst, static_cast<int>(lane),
-                                       *owner, offset, total, isSync, incoming))
+        if (isLoad
+                ? !checkSharedRead(warp, inst, static_cast<int>(lane), *owner,
+                                   offset, total, strength)
+                : !checkSharedWrite(warp, inst, static_cast<int>(lane), *owner,
+                                    offset, total, strength, incoming))
           return false;
+        words = &warp.cta->cluster->syncWords;
+        address = static_cast<uint32_t>(address);
       }
       (isLoad ? counts.sharedBytesLoaded : counts.sharedBytesStored) += total;
       places[lane] = static_cast<uint32_t>(address);
@@ -152,22 +143,32 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
       }
       (isLoad ? counts.globalBytesLoaded : counts.globalBytesStored) += total;
       if (checks) {
-        if (isSync && !isLoad)
-          releaseGlobal(warp, address);
-        acquires = isSync && isLoad;
         if (launch.overlapped && mayOverlap(warp) &&
             !checkOverlap(warp, inst, static_cast<int>(lane), *allocation,
                           address, total))
           return false;
-        if (isLoad
-                ? !checkGlobalRead(warp, inst, static_cast<int>(lane),
-                                   *allocation, address, total, isSync, isSync)
-                : !checkGlobalWrite(warp, inst, static_cast<int>(lane),
-                                    *allocation, address, total, isSync,
-                                    incoming))
+        if (isLoad ? !checkGlobalRead(warp, inst, static_cast<int>(lane),
+                                      *allocation, address, total, strength,
+                                      strength != Scope::None, true)
+                   : !checkGlobalWrite(warp, inst, static_cast<int>(lane),
+                                       *allocation, address, total, strength,
+                                       incoming))
           return false;
+        words = &launch.syncWords;
       }
       break;
+    }
+    if (strength != Scope::None && words) {
+      // The value and what comes with it are one step.
+      lock = words->lock(address);
+      if (isLoad) {
+        observe(warp, lane, *words, address, total, strength,
+                inst.flags & inst::acquire, observed);
+      } else {
+        takeMessages(warp, lane, strength, inst.flags & inst::release,
+                     messages);
+        words->write(address, total, messages, false);
+      }
     }
     if (isLoad)
       for (unsigned i = 0; i < count; ++i)
@@ -176,11 +177,13 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
     else
       for (unsigned i = 0; i < count; ++i)
         storeWord(data + i * bytes, bytes, value(warp, refs[1 + i], lane));
-    if (acquires)
-      acquireGlobal(warp, address);
   }
   if (profiles && sharedLanes)
     countBanks(inst, places, sharedLanes, total);
+  if (!observed.empty())
+    acquireObserved(warp, observed);
+  if (checks && (inst.flags & inst::release))
+    ++warp.clock;
   if (!isLoad && inst.space != Space::Local)
     progress(warp);
   return true;
@@ -301,6 +304,9 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
            total = bytes * count;
   auto op = static_cast<AtomicOp>(inst.sub);
   const Ref *results = refs + 1 + count + (op == AtomicOp::Cas);
+  const Scope strength = scopeOf(inst);
+  Observed observed;
+  std::vector<MessageRef> messages;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
     uint64_t address = addressOf(warp, refs[0], lane, inst.imm);
@@ -327,12 +333,11 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
       if (checks) {
         auto offset =
             static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
-        shareThrough(warp, static_cast<uint32_t>(address), true, true);
         if ((op != AtomicOp::Exch &&
              !checkSharedRead(warp, inst, static_cast<int>(lane), *owner,
-                              offset, total, true)) ||
+                              offset, total, strength)) ||
             !checkSharedWrite(warp, inst, static_cast<int>(lane), *owner,
-                              offset, total, true))
+                              offset, total, strength))
           return false;
       }
     } else {
@@ -351,14 +356,26 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
             !checkOverlap(warp, inst, static_cast<int>(lane), *allocation,
                           address, total))
           return false;
-        releaseGlobal(warp, address);
         if ((op != AtomicOp::Exch &&
              !checkGlobalRead(warp, inst, static_cast<int>(lane), *allocation,
-                              address, total, true, op == AtomicOp::Cas)) ||
+                              address, total, strength, op == AtomicOp::Cas)) ||
             !checkGlobalWrite(warp, inst, static_cast<int>(lane), *allocation,
-                              address, total, true))
+                              address, total, strength))
           return false;
       }
+    }
+    std::unique_lock<std::mutex> lock;
+    if (checks) {
+      SyncWords &words =
+          isShared ? warp.cta->cluster->syncWords : launch.syncWords;
+      uint64_t at = isShared ? static_cast<uint32_t>(address) : address;
+      lock = words.lock(at);
+      // A reduction returns nothing that could acquire.
+      if (inst.op == Op::Atomic)
+        observe(warp, lane, words, at, total, strength,
+                inst.flags & inst::acquire, observed);
+      takeMessages(warp, lane, strength, inst.flags & inst::release, messages);
+      words.write(at, total, messages, true);
     }
     bool changed = false;
     for (unsigned i = 0; i < count; ++i) {
@@ -377,11 +394,13 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
       if (inst.op == Op::Atomic)
         setValue(warp, results[i], lane, old);
     }
-    if (checks && !isShared)
-      acquireGlobal(warp, address);
     if (changed)
       progress(warp);
   }
+  if (!observed.empty())
+    acquireObserved(warp, observed);
+  if (checks && (inst.flags & inst::release))
+    ++warp.clock;
   return true;
 }
 
@@ -415,10 +434,11 @@ bool Executor::execMatrix(Warp &warp, const Inst &inst, uint32_t) {
           static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
       places[r] = offset;
       auto laneIndex = static_cast<int>(lane);
-      if (checks && (isLoad ? !checkSharedRead(warp, inst, laneIndex, *warp.cta,
-                                               offset, 16, false)
-                            : !checkSharedWrite(warp, inst, laneIndex,
-                                                *warp.cta, offset, 16, false)))
+      if (checks &&
+          (isLoad ? !checkSharedRead(warp, inst, laneIndex, *warp.cta, offset,
+                                     16, Scope::None)
+                  : !checkSharedWrite(warp, inst, laneIndex, *warp.cta, offset,
+                                      16, Scope::None)))
         return false;
     }
     if (!banks.empty())

@@ -331,11 +331,11 @@ bool Executor::issueStoreAsync(Warp &warp, const Inst &inst, uint32_t mask) {
       if (isReduce) {
         // Reductions of several threads commute.
         if (!checkSharedRead(warp, inst, laneIndex, *owner, offset, total,
-                             true))
+                             Scope::Cluster))
           return false;
       } else {
         if (!checkSharedWrite(warp, inst, laneIndex, *owner, offset, total,
-                              false))
+                              Scope::None))
           return false;
         for (uint32_t w = offset / 4; w < (offset + total) / 4; ++w)
           owner->shadow->words[w] &= shadow::initMask;
@@ -442,7 +442,7 @@ bool Executor::issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask) {
       // Overwritten as by a store, and in flight until it completes.
       auto offset = static_cast<uint32_t>(to & offsetMask);
       if (!checkSharedWrite(warp, inst, laneIndex, *warp.cta, offset,
-                            inst.count, false))
+                            inst.count, Scope::None))
         return false;
       for (uint32_t w = offset / 4; w < (offset + inst.count) / 4; ++w)
         warp.cta->shadow->words[w] |= shadow::inFlight;
@@ -615,7 +615,7 @@ bool Executor::tensorLoad(Copy &copy) {
       }
       if (checks &&
           !checkGlobalRead(*copy.warp, *copy.inst, static_cast<int>(copy.lane),
-                           *allocation, from, bytes, false))
+                           *allocation, from, bytes, Scope::None))
         return false;
       if (copy.overlaps &&
           !checkOverlap(*copy.warp, *copy.inst, static_cast<int>(copy.lane),
@@ -724,11 +724,15 @@ bool Executor::tensorWrite(Copy &copy) {
                    " of its box, whose shared memory nobody has written");
           return false;
         }
+      // Reductions are relaxed, with the scope of the device.
       bool isReduce = copy.kind == CopyKind::TensorReduce;
+      Scope strength = isReduce ? Scope::Gpu : Scope::None;
       if ((isReduce && !checkGlobalRead(*copy.warp, *copy.inst, lane,
-                                        *allocation, to, bytes, true)) ||
-          !checkGlobalWrite(*copy.warp, *copy.inst, lane, *allocation, to,
-                            bytes, isReduce))
+                                        *allocation, to, bytes, strength)) ||
+          !checkGlobalWrite(
+              *copy.warp, *copy.inst, lane, *allocation, to, bytes, strength,
+              isReduce ? nullptr
+                       : copy.data.data() + offset + first * elementBytes))
         return false;
     }
     const uint8_t *from = copy.data.data() + offset + first * elementBytes;
@@ -755,7 +759,7 @@ bool Executor::stepCopy(Copy &copy) {
         launch.memory->at(copy.global, copy.bytes, &allocation);
     if (checks && copy.bytes && data &&
         !checkGlobalRead(*copy.warp, *copy.inst, lane, *allocation, copy.global,
-                         copy.bytes, false))
+                         copy.bytes, Scope::None))
       return true;
     if (copy.overlaps && data &&
         !checkOverlap(*copy.warp, *copy.inst, lane, *allocation, copy.global,
@@ -824,17 +828,18 @@ bool Executor::stepCopy(Copy &copy) {
     }
     Allocation *allocation = nullptr;
     if (uint8_t *to = launch.memory->at(copy.global, copy.bytes, &allocation)) {
-      if (copy.overlaps &&
-          !checkOverlap(*copy.warp, *copy.inst, lane, *allocation, copy.global,
-                        copy.bytes))
+      if (copy.overlaps && !checkOverlap(*copy.warp, *copy.inst, lane,
+                                         *allocation, copy.global, copy.bytes))
         return true;
       bool isReduce = copy.kind == CopyKind::BulkReduce;
+      Scope strength = isReduce ? Scope::Gpu : Scope::None;
       if (checks && copy.bytes &&
           ((isReduce &&
             !checkGlobalRead(*copy.warp, *copy.inst, lane, *allocation,
-                             copy.global, copy.bytes, true)) ||
+                             copy.global, copy.bytes, strength)) ||
            !checkGlobalWrite(*copy.warp, *copy.inst, lane, *allocation,
-                             copy.global, copy.bytes, isReduce)))
+                             copy.global, copy.bytes, strength,
+                             isReduce ? nullptr : copy.data.data())))
         return true;
       if (copy.kind == CopyKind::BulkReduce)
         reduceInto(copy.reduce, copy.type, to, copy.data.data(), copy.bytes);
@@ -855,7 +860,7 @@ bool Executor::stepCopy(Copy &copy) {
           if (checks &&
               !checkGlobalRead(*copy.warp, *copy.inst, static_cast<int>(l),
                                *allocation, copy.laneGlobal[l],
-                               copy.laneBytes[l], false))
+                               copy.laneBytes[l], Scope::None))
             return true;
           copyFromShared(to, from, copy.laneBytes[l]);
         }

@@ -25,9 +25,9 @@ void Executor::barrierMayComplete(Cta &cta, unsigned id) {
     for (Fragment &fragment : warp->fragments)
       if (fragment.wait == Wait::NamedBarrier && fragment.key == id) {
         if (checks) {
-          acquireFrom(*warp, barrier.clocks, false);
-          cta.lastUse[id].emplace_back(warp->clusterIndex, ++warp->clock());
-          warp->barrierClock = warp->clock();
+          acquireFrom(*warp, fragment.mask, barrier.clocks);
+          cta.lastUse[id].emplace_back(warp->clusterIndex, ++warp->clock);
+          warp->barrierClock = warp->clock;
         }
         if (barrier.isReduce) {
           // The fragment stands behind its instruction.
@@ -83,7 +83,7 @@ bool Executor::execBarrier(Warp &warp, Fragment &fragment, const Inst &inst,
   if (checks) {
     if (!checkNamedBarrier(warp, inst, static_cast<unsigned>(id)))
       return false;
-    releaseTo(warp, barrier.clocks, false);
+    releaseTo(warp, mask, barrier.clocks);
   }
   barrier.expected = expected;
   bool isWhole =
@@ -120,6 +120,12 @@ void Executor::clusterBarrierMayComplete(Cluster &cluster) {
   cluster.barrierArrived = 0;
   ++cluster.barrierPhase;
   cluster.completedClocks = cluster.barrierClocks;
+  if (checks)
+    for (auto &[address, barrier] : cluster.mbarriers) {
+      const Warp &init = warpAt(cluster, barrier.initWarp);
+      barrier.isInitKnown |=
+          init.initArrived[barrier.initLane] >= barrier.initClock;
+    }
   for (auto &cta : cluster.ctas)
     for (auto &warp : cta->warps)
       for (Fragment &fragment : warp->fragments)
@@ -174,12 +180,15 @@ void Executor::mbarrierMayComplete(Cta &cta, uint32_t offset, uint64_t bits) {
   if (checks) {
     MbarrierClocks &clocks =
         cta.cluster->mbarriers[cta.rank << clusterRankShift | offset];
+    if (!checkSeen(*cta.cluster, offset, clocks))
+      return;
     // Who waits for the phase knows what copies wrote in it.
-    std::vector<uint32_t> &known = clocks.arrived.warps;
+    std::vector<uint32_t> &known = clocks.arrived[0].phases;
     if (known.size() <= clocks.index)
       known.resize(clocks.index + 1, 0);
     known[clocks.index] = ++clocks.phases;
-    clocks.completed = clocks.arrived;
+    for (unsigned i = 0; i < 2; ++i)
+      clocks.completed[i] = clocks.arrived[i];
   }
   for (auto &warp : cta.warps)
     for (Fragment &fragment : warp->fragments)
@@ -238,6 +247,40 @@ bool Executor::mbarrierTransact(const Warp &warp, const Inst &inst, int lane,
   return true;
 }
 
+/// The arrivals of lanes hand on what they know: to waiters of the barrier's
+/// own CTA, from other CTAs only with a scope that reaches them.
+void Executor::releaseToMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
+                                 Cta &owner, uint32_t offset) {
+  MbarrierClocks &barrier =
+      owner.cluster->mbarriers[owner.rank << clusterRankShift | offset];
+  bool isRemote = &owner != warp.cta;
+  Scope least = isRemote ? Scope::Cluster : Scope::Cta;
+  barrier.arrived[isRemote].joinTensor(
+      warp.known.tensor); // tcgen05.fence orders that
+  if (inst.flags & inst::relaxed)
+    releaseFenced(warp, mask, least, barrier.arrived[isRemote]);
+  else if (scopeOf(inst) >= least || !launch.options.strict)
+    releaseTo(warp, mask, barrier.arrived[isRemote]);
+}
+
+void Executor::acquireMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
+                               const Cta &owner, MbarrierClocks &barrier) {
+  noteSeen(warp, inst, mask, barrier);
+  // Kernels of others wait without a scope for arrivals of other CTAs.
+  bool reachesCluster =
+      scopeOf(inst) >= Scope::Cluster || !launch.options.strict;
+  unsigned count = reachesCluster ? 2 : 1;
+  for (unsigned i = 0; i < count; ++i) {
+    if (!(inst.flags & inst::relaxed)) {
+      acquireFrom(warp, mask, barrier.completed[i]);
+      continue;
+    }
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+      observeBarrier(warp, lowest(rest), owner, barrier.completed[i]);
+    warp.known.joinTensor(barrier.completed[i].tensor);
+  }
+}
+
 /// Returns false when the warp must stop here (error or wait).
 bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
                             uint32_t mask) {
@@ -250,6 +293,8 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
   }
   const Ref &addressRef = refs[inst.op == Op::MbarrierWait ? 1 : 0];
   uint32_t complete = 0, waitOffset = 0;
+  MbarrierClocks *completed = nullptr;
+  uint32_t waiters = 0;
   bool sameBarrier = true;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
@@ -295,18 +340,8 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
     if (checks) {
       if (!checkMbarrier(warp, inst, laneIndex, *cta, offset, false))
         return false;
-      if (inst.op == Op::MbarrierArrive && !(inst.flags & inst::expectTx) &&
-          !checkArrival(warp, inst, lane, mask))
-        return false;
-      if (inst.op == Op::MbarrierArrive) {
-        Clocks &arrived =
-            cta->cluster->mbarriers[cta->rank << clusterRankShift | offset]
-                .arrived;
-        if (inst.flags & inst::relaxed)
-          arrived.joinTensor(warp.known.tensor); // tcgen05.fence orders that
-        else
-          releaseTo(warp, arrived, cta->cluster->ctas.size() > 1);
-      }
+      if (inst.op == Op::MbarrierArrive)
+        releaseToMbarrier(warp, 1u << lane, inst, *cta, offset);
     }
     switch (inst.op) {
     case Op::MbarrierInval:
@@ -348,13 +383,14 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
       if (mbarrier::parity(bits) != waited) {
         complete |= 1u << lane;
         if (checks) {
-          const Clocks &completed =
-              cta->cluster->mbarriers[cta->rank << clusterRankShift | offset]
-                  .completed;
-          if (inst.flags & inst::relaxed)
-            warp.known.joinTensor(completed.tensor);
-          else
-            acquireFrom(warp, completed, cta->cluster->ctas.size() > 1);
+          MbarrierClocks &barrier =
+              cta->cluster->mbarriers[cta->rank << clusterRankShift | offset];
+          if (completed && completed != &barrier) {
+            acquireMbarrier(warp, waiters, inst, *cta, *completed);
+            waiters = 0;
+          }
+          completed = &barrier;
+          waiters |= 1u << lane;
         }
       }
       sameBarrier &= rest == mask || waitOffset == offset;
@@ -364,6 +400,8 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
   }
   if (inst.op != Op::MbarrierWait)
     return true;
+  if (waiters)
+    acquireMbarrier(warp, waiters, inst, *warp.cta, *completed);
   // A try_wait may return false at any time: in the orders that look for
   // faults it does so once before it waits.
   auto here = static_cast<uint32_t>(&inst - kernel.code.data());

@@ -7,17 +7,17 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/emulator/Machine.h"
 
+#include <algorithm>
+
 namespace backfuse::emulator {
 
 using namespace shadow;
 
 void Executor::startChecks(Warp &warp) {
-  warp.known.warps.assign(warp.cta->cluster->priority.size(), 0);
-  warp.clock() = 1;
+  warp.known.warps.resize(warp.cta->cluster->priority.size());
   warp.fenced.assign(32, 0);
-  warp.unsynced.assign(32, 0);
-  warp.unsyncedGlobal.assign(32, 0);
   warp.initFenced.assign(32, 0);
+  warp.initArrived.assign(32, 0);
   size_t words = kernel.registerBytes / 128 / 64 + 1;
   warp.pendingD.assign(words, 0);
   warp.pendingA.assign(words, 0);
@@ -31,23 +31,28 @@ std::string Executor::site(uint32_t index) const {
          kernel.texts[index] + "')";
 }
 
-static const Warp &warpAt(const Cluster &cluster, unsigned clusterIndex) {
+const Warp &warpAt(const Cluster &cluster, unsigned clusterIndex) {
   size_t perCta = cluster.ctas[0]->warps.size();
   return *cluster.ctas[clusterIndex / perCta]->warps[clusterIndex % perCta];
+}
+
+/// "warp 3 (load)"
+std::string Executor::nameOf(const Warp &warp) const {
+  std::string text = "warp " + std::to_string(warp.index);
+  if (warp.cta->cluster->ctas.size() > 1)
+    text += " of CTA " + std::to_string(warp.cta->linear);
+  if (warp.index < launch.warpRoles.size() &&
+      !launch.warpRoles[warp.index].empty())
+    text += " (" + launch.warpRoles[warp.index] + ")";
+  return text;
 }
 
 /// "written at PTX line 7 ('st.shared.b32') by warp 3 (load), lane 2"
 std::string Executor::whoWrote(const Cluster &cluster, uint64_t word,
                                uint32_t index) const {
-  const Warp &writer = warpAt(cluster, warpOf(word));
-  std::string text =
-      "written at " + site(index) + " by warp " + std::to_string(writer.index);
-  if (cluster.ctas.size() > 1)
-    text += " of CTA " + std::to_string(writer.cta->linear);
-  if (writer.index < launch.warpRoles.size() &&
-      !launch.warpRoles[writer.index].empty())
-    text += " (" + launch.warpRoles[writer.index] + ")";
-  return text + ", lane " + std::to_string(laneOf(word));
+  return "written at " + site(index) + " by " +
+         nameOf(warpAt(cluster, warpOf(word))) + ", lane " +
+         std::to_string(laneOf(word));
 }
 
 //===----------------------------------------------------------------------===//
@@ -63,8 +68,13 @@ static uint64_t bytesOfWord(uint32_t w, uint32_t offset, uint32_t bytes) {
 
 bool Executor::checkSharedRead(Warp &warp, const Inst &inst, int lane,
                                Cta &owner, uint32_t offset, uint32_t bytes,
-                               bool isSync) {
-  const SharedShadow &shadow = *owner.shadow;
+                               Scope strength) {
+  SharedShadow &shadow = *owner.shadow;
+  const uint64_t mine = uint64_t(warp.clusterIndex) << warpShift |
+                        static_cast<uint64_t>(lane) << laneShift |
+                        uint64_t(std::min(inst.source, lastReadSite))
+                            << readSiteShift |
+                        uint64_t(std::min(warp.clock, lastClock)) << clockShift;
   for (uint32_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
     uint64_t word = shadow.words[w];
     uint64_t mask = bytesOfWord(w, offset, bytes);
@@ -85,30 +95,63 @@ bool Executor::checkSharedRead(Warp &warp, const Inst &inst, int lane,
     }
     if ((word & hasCopier) && !checkCopier(warp, inst, lane, owner, w, "reads"))
       return false;
-    if (!isSync && (word & hasWriter) && (word >> writeShift & mask) &&
-        warpOf(word) != warp.clusterIndex &&
-        clockOf(word) > warp.known.warps[warpOf(word)]) {
+    if ((word & hasWriter) && (word >> writeShift & mask) &&
+        isSharedRace(warp, lane, word, strength)) {
       fail(warp, inst, lane,
            "reads shared address " + hex(4 * w) + ", " +
                whoWrote(*warp.cta->cluster, word, shadow.sites[w]) +
                ", without a barrier between the two");
       return false;
     }
+    if (strength == Scope::None)
+      shadow.reads[w] = mine | mask;
   }
   return true;
 }
 
+/// The last read of a word by another warp comes before it is overwritten. (One
+/// lane speaks for its warp: what it did with the value held the lanes
+/// together.) (Those of other CTAs are left out: what orders them is often only
+/// a copy.)
+bool Executor::checkReader(const Warp &warp, const Inst &inst, int lane,
+                           Cta &owner, uint32_t w, uint64_t mask) {
+  uint64_t read = owner.shadow->reads[w];
+  if (!(read & mask))
+    return true;
+  const Cluster &cluster = *warp.cta->cluster;
+  const Warp &reader = warpAt(cluster, warpOf(read));
+  if (reader.cta != warp.cta || isUseKnown(warp, warpOf(read), clockOf(read)))
+    return true;
+  uint32_t index = readSiteOf(read);
+  fail(warp, inst, lane,
+       "overwrites shared address " + hex(4 * w) + ", read " +
+           (index < lastReadSite ? "at " + site(index) + " " : "") + "by " +
+           nameOf(reader) + ", lane " + std::to_string(laneOf(read)) +
+           ", without a barrier between the two");
+  return false;
+}
+
+/// Whether nothing orders a word's last ordinary write before this access.
+bool Executor::isSharedRace(const Warp &warp, int lane, uint64_t word,
+                            Scope strength) const {
+  if (isKnown(warp, lane, warpOf(word), laneOf(word), clockOf(word)))
+    return false;
+  const Warp &writer = warpAt(*warp.cta->cluster, warpOf(word));
+  return !areMorallyStrong(warp, strength, writer.cta->linear & gridCtaMask,
+                           strengthOfWord(word));
+}
+
 bool Executor::checkSharedWrite(Warp &warp, const Inst &inst, int lane,
                                 Cta &owner, uint32_t offset, uint32_t bytes,
-                                bool isSync, const uint8_t *incoming) {
+                                Scope strength, const uint8_t *incoming) {
   SharedShadow &shadow = *owner.shadow;
   // Several warps may store the same value: compilers do, and it is harmless.
   bool isSame =
       incoming && std::memcmp(incoming, owner.smem.data() + offset, bytes) == 0;
   const uint64_t mine = hasWriter | uint64_t(warp.clusterIndex) << warpShift |
                         static_cast<uint64_t>(lane) << laneShift |
-                        uint64_t(std::min(warp.clock(), lastClock))
-                            << clockShift;
+                        uint64_t(strength) << strengthShift |
+                        uint64_t(std::min(warp.clock, lastClock)) << clockShift;
   for (uint32_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
     uint64_t word = shadow.words[w];
     uint64_t mask = bytesOfWord(w, offset, bytes);
@@ -126,21 +169,23 @@ bool Executor::checkSharedWrite(Warp &warp, const Inst &inst, int lane,
     if ((word & hasCopier) &&
         !checkCopier(warp, inst, lane, owner, w, "overwrites"))
       return false;
-    if (isSync) {
-      shadow.words[w] = (word & initMask) | mask;
-      continue;
-    }
-    if ((word & hasWriter) && (word >> writeShift & mask) &&
-        warpOf(word) != warp.clusterIndex && !isSame &&
-        clockOf(word) > warp.known.warps[warpOf(word)]) {
+    // Lanes that write one place in one instruction: one of them wins.
+    bool isSameStore = warpOf(word) == warp.clusterIndex &&
+                       clockOf(word) == std::min(warp.clock, lastClock) &&
+                       shadow.sites[w] == inst.source;
+    if ((word & hasWriter) && (word >> writeShift & mask) && !isSameStore &&
+        !isSame && isSharedRace(warp, lane, word, strength)) {
       fail(warp, inst, lane,
            "overwrites shared address " + hex(4 * w) + ", " +
                whoWrote(*warp.cta->cluster, word, shadow.sites[w]) +
                ", without a barrier between the two");
       return false;
     }
+    if (!isSame && !checkReader(warp, inst, lane, owner, w, mask))
+      return false;
     shadow.words[w] = (word & initMask) | mask | mask << writeShift | mine;
     shadow.sites[w] = inst.source;
+    shadow.reads[w] = 0;
   }
   return true;
 }
@@ -180,21 +225,18 @@ bool Executor::checkFenced(Warp &warp, const Inst &inst, int lane,
   uint64_t word = shadow.words[w];
   const Cluster &cluster = *warp.cta->cluster;
   const Warp &writer = warpAt(cluster, warpOf(word));
-  const std::vector<uint32_t> &fenced = warp.known.fenced;
   // The address that tcgen05.alloc wrote is no ordinary store.
   bool isStore =
       kernel.texts[shadow.sites[w]].compare(0, 14, "tcgen05.alloc.") != 0;
   if (isStore && writer.fenced[laneOf(word)] < clockOf(word) &&
-      (writer.clusterIndex >= fenced.size() ||
-       fenced[writer.clusterIndex] < clockOf(word))) {
+      !isFenced(warp, lane, warpOf(word), laneOf(word), clockOf(word))) {
     fail(warp, inst, lane,
          std::string(verb) + " shared address " + hex(4 * w) + ", " +
              whoWrote(cluster, word, shadow.sites[w]) +
              ", which has not executed fence.proxy.async since");
     return false;
   }
-  if (&writer != &warp &&
-      clockOf(word) > warp.known.warps[writer.clusterIndex]) {
+  if (!isKnown(warp, lane, warpOf(word), laneOf(word), clockOf(word))) {
     fail(warp, inst, lane,
          std::string(verb) + " shared address " + hex(4 * w) + ", " +
              whoWrote(cluster, word, shadow.sites[w]) +
@@ -263,8 +305,11 @@ bool Executor::checkAsyncWrite(Warp &warp, const Inst &inst, int lane,
     if ((word & hasWriter) &&
         !checkFenced(warp, inst, lane, owner, w, "overwrites"))
       return false;
+    if (!checkReader(warp, inst, lane, owner, w, initMask))
+      return false;
     word |= inFlight;
     shadow.sites[w] = inst.source;
+    shadow.reads[w] = 0;
   }
   return true;
 }
@@ -291,7 +336,7 @@ void Executor::endAsyncWrite(const Copy &copy, Cta &owner, uint32_t offset,
 bool Executor::checkCopier(const Warp &warp, const Inst &inst, int lane,
                            const Cta &owner, uint32_t w, const char *verb) {
   uint64_t word = owner.shadow->words[w];
-  if (warp.known.knows(warpOf(word), clockOf(word)))
+  if (isPhaseKnown(warp, lane, warpOf(word), clockOf(word)))
     return true;
   fail(warp, inst, lane,
        std::string(verb) + " shared address " + hex(4 * w) +
@@ -301,45 +346,74 @@ bool Executor::checkCopier(const Warp &warp, const Inst &inst, int lane,
 }
 
 void Executor::proxyFence(Warp &warp, uint32_t mask) {
-  // What others did before, and lanes of this warp that were met since.
-  uint32_t covered = mask;
   for (uint32_t rest = mask; rest; rest &= rest - 1)
-    covered |= ~warp.unsynced[lowest(rest)];
-  for (covered &= warp.lanes; covered; covered &= covered - 1)
-    warp.fenced[lowest(covered)] = warp.clock();
-  uint32_t own = warp.clock();
-  warp.clock() = 0;
-  warp.known.joinFenced(warp.known.warps);
-  warp.clock() = own + 1;
+    warp.fenced[lowest(rest)] = warp.clock;
+  // What others did before is covered, too.
+  learnFenced(warp, mask);
+  ++warp.clock;
 }
 
 //===----------------------------------------------------------------------===//
 // Device memory
 //===----------------------------------------------------------------------===//
 
-// The word of 4 bytes: launch (12 bits), bytes of the last write (4), CTA (20),
-// its clock (28). Zero: nobody in this launch, or only atomics.
-static uint64_t globalWord(uint32_t launch, uint64_t mask, uint32_t cta,
-                           uint32_t clock) {
-  return uint64_t(launch & 0xfff) << 52 | mask << 48 |
-         uint64_t(cta & 0xfffff) << 28 | (clock & 0xfffffff);
+static uint64_t globalWord(const Launch &launch, const Warp &warp, int lane,
+                           uint64_t mask, Scope strength) {
+  return uint64_t(launch.id) << 56 | mask << 52 |
+         uint64_t(gridWarp(warp.cta->linear, warp.index)) << 27 |
+         uint64_t(static_cast<unsigned>(lane) & 31) << 22 |
+         uint64_t(strength) << 20 | std::min(warp.clock, lastGlobalClock);
+}
+static uint32_t globalWarpOf(uint64_t word) {
+  return static_cast<uint32_t>(word >> 27) & 0x1ffffff;
+}
+static unsigned globalLaneOf(uint64_t word) { return word >> 22 & 31; }
+static Scope globalStrengthOf(uint64_t word) {
+  return static_cast<Scope>(word >> 20 & 3);
 }
 
-/// Whether the last write of a word is ordered before this CTA's next access.
-static bool isOrdered(const Launch &launch, const Cta &cta, uint64_t word,
-                      uint64_t mask) {
-  if (!word || (word >> 52) != (launch.id & 0xfff) || !(word >> 48 & mask))
-    return true;
-  auto writer = static_cast<uint32_t>(word >> 28 & 0xfffff);
-  if (writer == (cta.linear & 0xfffff))
-    return true;
-  auto known = cta.knownCtas.find(writer);
-  return known != cta.knownCtas.end() && known->second >= (word & 0xfffffff);
+/// Whether nothing orders the last write of a word before this access.
+bool Executor::isGlobalRace(const Warp &warp, int lane, uint64_t word,
+                            uint64_t mask, Scope strength) const {
+  if (!word || word >> 56 != launch.id || !(word >> 52 & mask))
+    return false;
+  uint32_t writer = globalWarpOf(word);
+  if (writer == gridWarp(warp.cta->linear, warp.index) &&
+      globalLaneOf(word) == static_cast<unsigned>(lane))
+    return false;
+  return !areMorallyStrong(warp, strength, writer >> 5,
+                           globalStrengthOf(word)) &&
+         !isKnownInGrid(warp, lane, writer >> 5, writer & 31,
+                        globalLaneOf(word),
+                        static_cast<uint32_t>(word & lastGlobalClock));
+}
+
+bool Executor::failGlobalRace(const Warp &warp, const Inst &inst, int lane,
+                              uint64_t at, uint64_t word, const char *what,
+                              Scope strength) {
+  uint32_t other = globalWarpOf(word), cta = other >> 5;
+  unsigned index = other & 31;
+  std::string who = "warp " + std::to_string(index);
+  if (index < launch.warpRoles.size() && !launch.warpRoles[index].empty())
+    who += " (" + launch.warpRoles[index] + ")";
+  who += ", lane " + std::to_string(globalLaneOf(word));
+  if (cta != (warp.cta->linear & gridCtaMask))
+    who = "CTA " + std::to_string(cta) + ", " + who + ",";
+  bool bothStrong =
+      strength != Scope::None && globalStrengthOf(word) != Scope::None;
+  std::string text(what); // "reads % which & writes"
+  text.replace(text.find('%'), 1, launch.memory->describe(at) + ",");
+  text.replace(text.find('&'), 1, who);
+  fail(warp, inst, lane,
+       text + ", without a synchronisation between the two" +
+           (bothStrong ? ": a scope does not reach the other thread" : ""));
+  return false;
 }
 
 bool Executor::checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
                                Allocation &allocation, uint64_t address,
-                               uint64_t bytes, bool isSync, bool polls) {
+                               uint64_t bytes, Scope strength, bool polls,
+                               bool isLoad) {
   uint64_t offset = address - allocation.base;
   // A flag may be polled before anyone has set it.
   if (!polls && !allocation.written.empty()) {
@@ -351,27 +425,29 @@ bool Executor::checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
       return false;
     }
   }
-  if (isSync || !allocation.writers)
+  if (!allocation.writers)
     return true;
+  const bool notes = isLoad && strength == Scope::None;
+  const uint64_t mine = notes ? globalWord(launch, warp, lane, 0, strength) : 0;
   for (uint64_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
     uint64_t word = allocation.writers[w].load(std::memory_order_relaxed);
-    if (word && !isOrdered(launch, *warp.cta, word,
-                           bytesOfWord(static_cast<uint32_t>(w - offset / 4),
-                                       static_cast<uint32_t>(offset % 4),
-                                       static_cast<uint32_t>(bytes)))) {
-      fail(warp, inst, lane,
-           "reads " + launch.memory->describe(allocation.base + 4 * w) +
-               ", which CTA " + std::to_string(word >> 28 & 0xfffff) +
-               " writes, without a synchronisation between the two");
-      return false;
-    }
+    if (!word && !notes)
+      continue;
+    uint64_t mask = bytesOfWord(static_cast<uint32_t>(w - offset / 4),
+                                static_cast<uint32_t>(offset % 4),
+                                static_cast<uint32_t>(bytes));
+    if (isGlobalRace(warp, lane, word, mask, strength))
+      return failGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
+                            "reads % which & writes", strength);
+    if (notes)
+      allocation.readers[w].store(mine | mask << 52, std::memory_order_relaxed);
   }
   return true;
 }
 
 bool Executor::checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
                                 Allocation &allocation, uint64_t address,
-                                uint64_t bytes, bool isSync,
+                                uint64_t bytes, Scope strength,
                                 const uint8_t *incoming) {
   uint64_t offset = address - allocation.base;
   if (!allocation.written.empty()) {
@@ -390,29 +466,31 @@ bool Executor::checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
   }
   if (!allocation.writers)
     return true;
+  const uint64_t mine = globalWord(launch, warp, lane, 0, strength);
   for (uint64_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
     uint64_t mask = bytesOfWord(static_cast<uint32_t>(w - offset / 4),
                                 static_cast<uint32_t>(offset % 4),
                                 static_cast<uint32_t>(bytes));
     std::atomic<uint64_t> &place = allocation.writers[w];
     uint64_t word = place.load(std::memory_order_relaxed);
-    if (isSync) {
-      if (word)
-        place.store(0, std::memory_order_relaxed);
-      continue;
-    }
+    // Lanes that write one place in one instruction: one of them wins.
     bool isSame =
         incoming && std::memcmp(incoming, allocation.data + offset, bytes) == 0;
-    if (word && !isSame && !isOrdered(launch, *warp.cta, word, mask)) {
-      fail(warp, inst, lane,
-           "writes " + launch.memory->describe(allocation.base + 4 * w) +
-               ", which CTA " + std::to_string(word >> 28 & 0xfffff) +
-               " writes, too, without a synchronisation between the two");
-      return false;
-    }
-    place.store(
-        globalWord(launch.id, mask, warp.cta->linear, warp.cta->globalClock),
-        std::memory_order_relaxed);
+    bool isSameStore = globalWarpOf(word) == globalWarpOf(mine) &&
+                       (word & lastGlobalClock) == (mine & lastGlobalClock);
+    if (word && !isSameStore && !isSame &&
+        isGlobalRace(warp, lane, word, mask, strength))
+      return failGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
+                            "writes % which & writes, too", strength);
+    place.store(mine | mask << 52, std::memory_order_relaxed);
+    std::atomic<uint64_t> &reader = allocation.readers[w];
+    word = reader.load(std::memory_order_relaxed);
+    if (!word)
+      continue;
+    if (!isSame && isGlobalRace(warp, lane, word, mask, strength))
+      return failGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
+                            "writes % which & reads", strength);
+    reader.store(0, std::memory_order_relaxed);
   }
   return true;
 }
@@ -423,7 +501,7 @@ bool Executor::mayOverlap(const Warp &warp) const {
   if (!launch.overlapped)
     return false;
   for (auto [other, clock] : warp.cta->gridWaits)
-    if (other == warp.clusterIndex || warp.known.warps[other] >= clock)
+    if (isUseKnown(warp, other, clock))
       return false;
   return true;
 }
@@ -436,8 +514,8 @@ bool Executor::checkOverlap(const Warp &warp, const Inst &inst, int lane,
     return true;
   uint64_t offset = address - allocation.base;
   for (uint64_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w)
-    if (allocation.writers[w].load(std::memory_order_relaxed) >> 52 ==
-        (launch.overlapped & 0xfff)) {
+    if (allocation.writers[w].load(std::memory_order_relaxed) >> 56 ==
+        launch.overlapped) {
       fail(warp, inst, lane,
            "touches " + launch.memory->describe(allocation.base + 4 * w) +
                ", which the launch before writes, without "
@@ -445,54 +523,6 @@ bool Executor::checkOverlap(const Warp &warp, const Inst &inst, int lane,
       return false;
     }
   return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Order
-//===----------------------------------------------------------------------===//
-
-/// What `warp` did so far is known to whoever acquires from `to`.
-void Executor::releaseTo(Warp &warp, Clocks &to, bool withCtas) {
-  to.join(warp.known, false);
-  if (withCtas) {
-    Cta &cta = *warp.cta;
-    cta.knownCtas[cta.linear & 0xfffff] = cta.globalClock;
-    to.joinCtas(cta.knownCtas);
-    ++cta.globalClock;
-  }
-  ++warp.clock();
-}
-
-void Executor::acquireFrom(Warp &warp, const Clocks &from, bool withCtas) {
-  uint32_t own = warp.clock();
-  warp.known.join(from, false);
-  warp.clock() = own;
-  if (withCtas)
-    for (auto [cta, clock] : from.ctas) {
-      uint32_t &mine = warp.cta->knownCtas[cta];
-      mine = std::max(mine, clock);
-    }
-}
-
-void Executor::releaseGlobal(Warp &warp, uint64_t address) {
-  Cta &cta = *warp.cta;
-  cta.knownCtas[cta.linear & 0xfffff] = cta.globalClock;
-  launch.syncWords.release(address, cta.knownCtas);
-  ++cta.globalClock;
-}
-
-void Executor::shareThrough(Warp &warp, uint32_t address, bool releases,
-                            bool acquires) {
-  Clocks &word = warp.cta->cluster->syncWords[address];
-  bool withCtas = warp.cta->cluster->ctas.size() > 1;
-  if (acquires)
-    acquireFrom(warp, word, withCtas);
-  if (releases)
-    releaseTo(warp, word, withCtas);
-}
-
-void Executor::acquireGlobal(Warp &warp, uint64_t address) {
-  launch.syncWords.acquire(address, warp.cta->knownCtas);
 }
 
 //===----------------------------------------------------------------------===//
@@ -506,12 +536,13 @@ void Executor::noteMbarrierInit(Warp &warp, const Inst &inst, unsigned lane,
   barrier = MbarrierClocks();
   barrier.initWarp = warp.clusterIndex;
   barrier.initLane = lane;
-  barrier.initClock = warp.clock();
+  barrier.initClock = warp.clock;
   barrier.initSite = inst.source;
-  barrier.index = warp.cta->cluster->numClocks++;
+  barrier.index = ++warp.cta->cluster->numMbarriers; // 0 means none
   for (uint32_t w = offset / 4; w < offset / 4 + 2; ++w) {
     owner.shadow->words[w] = isBarrier | initMask;
     owner.shadow->sites[w] = inst.source;
+    owner.shadow->reads[w] = 0;
   }
 }
 
@@ -527,8 +558,8 @@ bool Executor::checkMbarrier(Warp &warp, const Inst &inst, int lane, Cta &owner,
   }
   const MbarrierClocks &barrier = found->second;
   const Warp &init = warpAt(cluster, barrier.initWarp);
-  if (&init != &warp &&
-      barrier.initClock > warp.known.warps[barrier.initWarp]) {
+  if (!barrier.isInitKnown && !isKnown(warp, lane, barrier.initWarp,
+                                       barrier.initLane, barrier.initClock)) {
     fail(warp, inst, lane,
          "uses the mbarrier at shared address " + hex(offset) +
              " without a barrier after its initialisation at " +
@@ -552,30 +583,66 @@ bool Executor::checkMbarrier(Warp &warp, const Inst &inst, int lane, Cta &owner,
   return true;
 }
 
-/// A lane that arrives for others comes after what they did with it.
-bool Executor::checkArrival(Warp &warp, const Inst &inst, unsigned lane,
-                            uint32_t mask) {
-  uint32_t others = warp.unsynced[lane] & ~mask;
-  if (!others)
-    return true;
-  fail(warp, inst, static_cast<int>(lane),
-       "arrives while lanes " + hex(others) +
-           " have used shared memory since they last met this lane: "
-           "bar.warp.sync is missing");
-  return false;
+void Executor::noteSeen(Warp &warp, const Inst &inst, uint32_t mask,
+                        MbarrierClocks &barrier) {
+  auto found = std::find_if(
+      barrier.seen.begin(), barrier.seen.end(),
+      [&](const auto &seen) { return seen.warp == warp.clusterIndex; });
+  if (found == barrier.seen.end())
+    found = barrier.seen.insert(found, {warp.clusterIndex});
+  if (found->phase != barrier.phases)
+    found->lanes = 0;
+  found->lanes |= mask;
+  found->phase = barrier.phases;
+  found->clock = warp.clock;
+  found->metAt = 0;
+  found->inst = static_cast<uint32_t>(&inst - kernel.code.data());
+  if (std::find(warp.seenBarriers.begin(), warp.seenBarriers.end(), &barrier) ==
+      warp.seenBarriers.end())
+    warp.seenBarriers.push_back(&barrier);
 }
 
-/// The same for a flag in device memory that one lane sets.
-bool Executor::checkGlobalRelease(Warp &warp, const Inst &inst, unsigned lane,
-                                  uint32_t mask) {
-  uint32_t others = warp.unsyncedGlobal[lane] & ~mask;
-  if (!others)
-    return true;
-  fail(warp, inst, static_cast<int>(lane),
-       "releases while lanes " + hex(others) +
-           " have written device memory since they last met this lane: "
-           "bar.warp.sync is missing");
-  return false;
+/// All lanes are at one instruction that holds them together.
+void Executor::noteMeeting(Warp &warp) {
+  for (MbarrierClocks *barrier : warp.seenBarriers)
+    for (auto &seen : barrier->seen)
+      if (seen.warp == warp.clusterIndex && !seen.metAt)
+        seen.metAt = warp.clock;
+  warp.seenBarriers.clear();
+  ++warp.clock;
+}
+
+/// The next phase may complete only when all lanes have seen the last one: a
+/// lane that comes late finds the parity of the phase after that, and waits for
+/// ever. One lane that arrives for its warp must have met the others.
+bool Executor::checkSeen(const Cluster &cluster, uint32_t offset,
+                         const MbarrierClocks &barrier) {
+  for (const auto &seen : barrier.seen) {
+    if (seen.phase != barrier.phases)
+      continue;
+    Epoch known;
+    for (const Clocks &arrived : barrier.arrived)
+      if (seen.warp < arrived.warps.size())
+        known.join(arrived.warps[seen.warp]);
+    // Whether these arrivals have to do with this warp at all.
+    if (!known.knowsAny(seen.clock) ||
+        (seen.metAt && known.knowsAny(seen.metAt)))
+      continue;
+    const Warp &warp = warpAt(cluster, seen.warp);
+    uint32_t missing = 0;
+    for (uint32_t rest = seen.lanes & ~warp.exited; rest; rest &= rest - 1)
+      if (!known.knows(lowest(rest), seen.clock))
+        missing |= rest & (0 - rest);
+    if (!missing)
+      continue;
+    fail(warp, kernel.code[seen.inst], static_cast<int>(lowest(missing)),
+         "the next phase of the mbarrier at shared address " + hex(offset) +
+             " completes while lanes " + hex(missing) +
+             " may not have seen the one that they wait for here: "
+             "bar.warp.sync is missing before another lane arrives for them");
+    return false;
+  }
+  return true;
 }
 
 /// Arrivals of the barrier's next use come after its last use.
@@ -584,15 +651,11 @@ bool Executor::checkNamedBarrier(Warp &warp, const Inst &inst, unsigned id) {
   if (last.empty())
     return true;
   for (auto [other, clock] : last)
-    if (other == warp.clusterIndex || warp.known.warps[other] >= clock)
+    if (isUseKnown(warp, other, clock))
       return true;
   const Warp &other = warpAt(*warp.cta->cluster, last[0].first);
-  std::string name = std::to_string(other.index);
-  if (other.index < launch.warpRoles.size() &&
-      !launch.warpRoles[other.index].empty())
-    name += " (" + launch.warpRoles[other.index] + ")";
   fail(warp, inst, -1,
-       "arrives at barrier " + std::to_string(id) + ", which warp " + name +
+       "arrives at barrier " + std::to_string(id) + ", which " + nameOf(other) +
            " and others use at the same time: nothing orders the two uses");
   return false;
 }

@@ -151,7 +151,13 @@ bool Decoder::decodeAtomic(const std::string &root) {
     return decodeStoreAsync();
   uint32_t flags = 0;
   bool hasHint = mods.has("L2::cache_hint");
+  bool hasScope = mods.has("cta") || mods.has("cluster");
   takeMemoryModifiers(mods, flags);
+  // Without them: .relaxed, .gpu.
+  if (!(flags & (inst::acquire | inst::release)))
+    flags |= inst::relaxed;
+  if (!hasScope)
+    flags |= inst::gpuScope;
   mods.take("noftz");
   Space space;
   if (!takeSpace(mods, space, flags))

@@ -122,16 +122,31 @@ bool Decoder::decodeFence(const std::string &root) {
     emit(Op::MbarrierInitFence, {});
     return true;
   }
+  // membar is fence.sc.
+  bool isSc = mods.take("sc") || root == "membar";
   uint32_t flags = inst::acquire | inst::release;
-  for (const char *name : {"sc", "acq_rel", "acquire", "release", "cta"})
-    mods.take(name);
-  if (mods.take("cluster"))
+  if (mods.take("acquire"))
+    flags = inst::acquire;
+  else if (mods.take("release"))
+    flags = inst::release;
+  else
+    mods.take("acq_rel");
+  bool hasScope = mods.take("cta");
+  if (mods.take("cluster")) {
     flags |= inst::clusterScope;
-  if (mods.take("gpu") || mods.take("sys") || mods.take("gl"))
+    hasScope = true;
+  }
+  if (mods.take("gpu") || mods.take("sys") || mods.take("gl")) {
     flags |= inst::gpuScope;
+    hasScope = true;
+  }
+  if (!hasScope)
+    return fail("expects a scope");
   if (!allTaken(mods) || !expectOperands(0, 0))
     return false;
-  emit(Op::Fence, {}).flags = flags;
+  Inst &inst = emit(Op::Fence, {});
+  inst.flags = flags;
+  inst.sub = isSc ? 1 : 0;
   return true;
 }
 

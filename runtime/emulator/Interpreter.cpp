@@ -405,15 +405,15 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
         break;
       case Op::GridWait:
         if (checks && launch.overlapped) {
-          warp.cta->gridWaits.emplace_back(warp.clusterIndex, warp.clock());
-          ++warp.clock();
+          warp.cta->gridWaits.emplace_back(warp.clusterIndex, warp.clock);
+          ++warp.clock;
         }
         break;
       case Op::MbarrierInitFence:
         if (checks) {
           for (uint32_t rest = active; rest; rest &= rest - 1)
-            warp.initFenced[lowest(rest)] = warp.clock();
-          ++warp.clock();
+            warp.initFenced[lowest(rest)] = warp.clock;
+          ++warp.clock;
         }
         break;
       case Op::ProxyFence:
@@ -422,6 +422,8 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
         break;
       case Op::Fence:
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (checks)
+          execFence(warp, inst, active);
         break;
       case Op::NanoSleep:
         ++pc;
@@ -623,12 +625,12 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
             fragment.need = need;
             goto nextFragment;
           }
-          if (checks)
-            for (unsigned l = 0; l < 32; ++l)
-              if (need >> l & 1) {
-                warp.unsynced[l] &= ~need;
-                warp.unsyncedGlobal[l] &= ~need;
-              }
+          if (checks) {
+            if (!warp.seenBarriers.empty() && !(live & ~need))
+              noteMeeting(warp);
+            if (inst.op == Op::WarpBarrier)
+              meetLanes(warp, need);
+          }
         }
         fragment.pc = pc;
         switch (inst.op) {
@@ -668,8 +670,13 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
           break;
         case Op::ClusterArrive:
           warp.clusterPhase = cluster.barrierPhase;
-          if (checks && !(inst.flags & inst::relaxed))
-            releaseTo(warp, cluster.barrierClocks, true);
+          if (checks && (inst.flags & inst::relaxed)) {
+            releaseFenced(warp, active, Scope::Cluster, cluster.barrierClocks);
+            for (uint32_t rest = active; rest; rest &= rest - 1)
+              warp.initArrived[lowest(rest)] = warp.initFenced[lowest(rest)];
+          } else if (checks) {
+            releaseTo(warp, active, cluster.barrierClocks);
+          }
           cluster.barrierArrived += popcount(active);
           ++cluster.progress;
           clusterBarrierMayComplete(cluster);
@@ -680,7 +687,7 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
             goto nextFragment;
           }
           if (checks)
-            acquireFrom(warp, cluster.completedClocks, true);
+            acquireFrom(warp, active, cluster.completedClocks);
           break;
         case Op::SetMaxRegisters: {
           auto wanted = static_cast<unsigned>(inst.imm);

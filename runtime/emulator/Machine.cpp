@@ -74,6 +74,7 @@ Error Module::kernelInfo(const std::string &name, KernelInfo &info) const {
 struct Machine::Impl {
   DeviceMemory memory;
   uint64_t memoryLimit = 0;
+  uint64_t launches = 0;
   uint32_t lastLaunch = 0; ///< Launch::id
 };
 
@@ -347,6 +348,10 @@ static Error checkShape(const Kernel &kernel, const LaunchShape &shape) {
       shape.grid.y > 65535 || shape.grid.z > 65535)
     return Error(prefix + "the grid " + text(shape.grid) +
                  " cannot be launched");
+  if (shape.grid.count() > 0x7fffffff)
+    return Error(prefix + "the grid " + text(shape.grid) + " has " +
+                 std::to_string(shape.grid.count()) +
+                 " CTAs, but the emulator counts up to 2^31 - 1");
   if (shape.cluster.count() == 0 || shape.cluster.count() > 16)
     return Error(prefix + "expects clusters of 1 to 16 CTAs, but got " +
                  text(shape.cluster));
@@ -581,8 +586,7 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
   }
   unsigned hostThreads =
       std::max(1u, std::min(options.threads, residentClusters));
-  static std::atomic<uint32_t> launches{0};
-  launch.id = launches.fetch_add(1) % 4095 + 1;
+  launch.id = impl->launches++ % shadow::numLaunchIds + 1;
   launch.overlapped = options.dependent ? impl->lastLaunch : 0;
   impl->lastLaunch = launch.id;
   launch.checks = options.checks;
@@ -592,10 +596,12 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
     if (!options.checks) {
       // From here on nobody knows what was written.
       std::vector<std::atomic<uint8_t>>().swap(allocation->written);
-    } else if (!allocation->writers && allocation->bytes) {
-      // Zeroed pages that are touched only where kernels write.
-      allocation->writers.reset(static_cast<std::atomic<uint64_t> *>(
-          std::calloc(allocation->bytes / 4 + 1, sizeof(uint64_t))));
+    } else if (allocation->bytes && (!allocation->writers || launch.id == 1)) {
+      // Zeroed pages that are touched only where kernels write. Numbers of
+      // launches come again: what older ones wrote is forgotten then.
+      for (auto *words : {&allocation->writers, &allocation->readers})
+        words->reset(static_cast<std::atomic<uint64_t> *>(
+            std::calloc(allocation->bytes / 4 + 1, sizeof(uint64_t))));
     }
   }
   Runner(launch, hostThreads, residentClusters).run();

@@ -112,19 +112,24 @@ struct Warp {
   std::vector<std::pair<uint32_t, uint32_t>> loadClocks;
   // Checks
   unsigned clusterIndex = 0;    ///< among the cluster's warps
-  Clocks known;                 ///< known.warps[clusterIndex] is its own clock
-  std::vector<uint32_t> fenced; ///< per lane: writes up to this clock are
-                                ///< visible to asynchronous copies
-  std::vector<uint32_t> initFenced;         ///< the same for mbarrier.init
-  uint32_t barrierClock = 0;                ///< when it left a barrier last
+  uint32_t clock = 1;           ///< of its own work
+  Clocks known;                 ///< by all lanes
+  uint32_t extraLanes = 0;      ///< lanes that know more, in `extra`
+  std::vector<Clocks> extra;    ///< 32 once needed
+  std::vector<LaneOrder> order; ///< 32 once needed
+  /// Acquired last, and by which lanes.
+  std::pair<MessageRef, uint32_t> lastMessages[4];
+  unsigned nextMessage = 0;
+  /// Mbarriers whose phases its lanes saw since they last met.
+  std::vector<MbarrierClocks *> seenBarriers;
+  std::vector<uint32_t> fenced;      ///< per lane: writes up to this clock are
+                                     ///< visible to asynchronous copies
+  std::vector<uint32_t> initFenced;  ///< the same for mbarrier.init
+  std::vector<uint32_t> initArrived; ///< that at the last cluster arrival
+  uint32_t barrierClock = 0;         ///< when it left a barrier last
   std::vector<uint64_t> pendingD, pendingA; ///< places of products in flight
   std::vector<uint64_t> touched;            ///< places used since wgmma.fence
-  /// Per lane: the lanes that used shared memory together with it since they
-  /// last met. (What others do once they have parted is not its business.)
-  std::vector<uint32_t> unsynced;
-  std::vector<uint32_t> unsyncedGlobal; ///< the same for device memory
   std::vector<uint32_t> defined; ///< lanes, per register that may be undefined
-  uint32_t &clock() { return known.warps[clusterIndex]; }
 };
 
 struct NamedBarrier {
@@ -200,8 +205,6 @@ struct Cta {
   /// Who was released from the barrier's last use, and their clocks then.
   std::vector<std::pair<unsigned, uint32_t>> lastUse[16];
   std::unique_ptr<SharedShadow> shadow;
-  uint32_t globalClock = 1;
-  std::map<uint32_t, uint32_t> knownCtas;
   int64_t freeRegisters = 0; ///< given back by setmaxnreg.dec
   std::unique_ptr<TensorMemory> tensor;
   /// Warps of the cluster that executed griddepcontrol.wait, and their clocks.
@@ -222,9 +225,9 @@ struct Cluster {
   uint32_t exitedLanes = 0, totalLanes = 0;
   Clocks barrierClocks, completedClocks;
   std::unordered_map<uint32_t, MbarrierClocks> mbarriers; ///< by address
-  std::unordered_map<uint32_t, Clocks> syncWords; ///< flags in shared memory
-  unsigned numClocks = 0;                         ///< warps and mbarriers
-  uint64_t progress = 0; ///< counts what others can see
+  SyncWords syncWords;       ///< flags in shared memory
+  unsigned numMbarriers = 0; ///< that were ever initialised
+  uint64_t progress = 0;     ///< counts what others can see
   uint64_t random = 1;
   unsigned nextWarp = 0;
   std::vector<unsigned> priority;
@@ -243,7 +246,7 @@ struct Launch {
   uint32_t smemEnd = 0;
 
   bool checks = false;
-  uint32_t id = 0; ///< of this launch, for shadows of device memory
+  uint32_t id = 0;         ///< of this launch, for shadows of device memory
   uint32_t overlapped = 0; ///< id of the launch that may still run; 0: none
   SyncWords syncWords;
 
@@ -272,8 +275,14 @@ uint64_t combine(AtomicOp op, Type type, uint64_t old, uint64_t with,
 /// The same on a location in device memory, atomically. Returns the old value.
 uint64_t combineAt(AtomicOp op, Type type, uint8_t *at, uint64_t with);
 
+const Warp &warpAt(const Cluster &cluster, unsigned clusterIndex);
+
 /// "kernel 'k0', PTX line 12 ('ld.shared.b32'), CTA 3, warp 4 (load), lane 7"
 std::string describePlace(const Warp &warp, const Inst &inst, int lane);
+
+/// Whom a strong access or a fence reaches; None for weak accesses.
+Scope strengthOf(const Inst &inst);
+Scope scopeOf(const Inst &inst);
 
 /// Runs clusters on one host thread.
 class Executor {
@@ -283,7 +292,7 @@ public:
   std::unique_ptr<Cluster> makeCluster(uint32_t linear);
   enum class Status : uint8_t { Done, Stalled, Yielded };
   Status runCluster(Cluster &cluster);
-  bool isOver(uint64_t steps);
+  bool isOver(Cluster &cluster, uint64_t steps);
   /// Whether all warps that could run only repeat themselves.
   bool spinsForever(const Cluster &cluster) const;
   /// Lets waits that may time out return false. Whether there were any.
@@ -365,6 +374,10 @@ private:
                       uint32_t offset, uint32_t count, bool drop);
   bool mbarrierTransact(const Warp &warp, const Inst &inst, int lane, Cta &cta,
                         uint32_t offset, int64_t bytes);
+  void releaseToMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
+                         Cta &owner, uint32_t offset);
+  void acquireMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
+                       const Cta &owner, MbarrierClocks &barrier);
   void mbarrierMayComplete(Cta &cta, uint32_t offset, uint64_t bits);
 
   // RareOps.cpp
@@ -466,13 +479,14 @@ private:
   // Checks.cpp. All return false after an error.
   void startChecks(Warp &warp);
   std::string site(uint32_t index) const;
+  std::string nameOf(const Warp &warp) const;
   std::string whoWrote(const Cluster &cluster, uint64_t word,
                        uint32_t index) const;
   bool checkSharedRead(Warp &warp, const Inst &inst, int lane, Cta &owner,
-                       uint32_t offset, uint32_t bytes, bool isSync);
+                       uint32_t offset, uint32_t bytes, Scope strength);
   /// `incoming`: the bytes of an ordinary store.
   bool checkSharedWrite(Warp &warp, const Inst &inst, int lane, Cta &owner,
-                        uint32_t offset, uint32_t bytes, bool isSync,
+                        uint32_t offset, uint32_t bytes, Scope strength,
                         const uint8_t *incoming = nullptr);
   /// A copy or product will read these bytes; `takes` counts it as a reader.
   bool checkAsyncRead(Warp &warp, const Inst &inst, int lane, Cta &owner,
@@ -485,31 +499,71 @@ private:
                      uint32_t bytes);
   bool checkCopier(const Warp &warp, const Inst &inst, int lane,
                    const Cta &owner, uint32_t word, const char *verb);
+  bool checkReader(const Warp &warp, const Inst &inst, int lane, Cta &owner,
+                   uint32_t word, uint64_t mask);
   bool mayOverlap(const Warp &warp) const;
   bool checkOverlap(const Warp &warp, const Inst &inst, int lane,
                     const Allocation &allocation, uint64_t address,
                     uint64_t bytes);
-  bool checkGlobalRelease(Warp &warp, const Inst &inst, unsigned lane,
-                          uint32_t mask);
   bool checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
                        Allocation &allocation, uint64_t address, uint64_t bytes,
-                       bool isSync, bool polls = false);
+                       Scope strength, bool polls = false, bool isLoad = false);
   bool checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
                         Allocation &allocation, uint64_t address,
-                        uint64_t bytes, bool isSync,
+                        uint64_t bytes, Scope strength,
                         const uint8_t *incoming = nullptr);
+  bool failGlobalRace(const Warp &warp, const Inst &inst, int lane, uint64_t at,
+                      uint64_t word, const char *what, Scope strength);
+  bool isSharedRace(const Warp &warp, int lane, uint64_t word,
+                    Scope strength) const;
+  bool isGlobalRace(const Warp &warp, int lane, uint64_t word, uint64_t mask,
+                    Scope strength) const;
   bool checkFenced(Warp &warp, const Inst &inst, int lane, const Cta &owner,
                    uint32_t word, const char *verb);
   std::string describeReader(const Cta &owner, uint32_t offset);
   void noteTouched(Warp &warp, const Inst &inst);
   bool checkMbarrier(Warp &warp, const Inst &inst, int lane, Cta &owner,
                      uint32_t offset, bool isAsync);
+  void noteSeen(Warp &warp, const Inst &inst, uint32_t mask,
+                MbarrierClocks &barrier);
+  void noteMeeting(Warp &warp);
+  bool checkSeen(const Cluster &cluster, uint32_t offset,
+                 const MbarrierClocks &barrier);
   void noteMbarrierInit(Warp &warp, const Inst &inst, unsigned lane, Cta &owner,
                         uint32_t offset);
-  void releaseTo(Warp &warp, Clocks &to, bool withCtas);
-  void acquireFrom(Warp &warp, const Clocks &from, bool withCtas);
-  void releaseGlobal(Warp &warp, uint64_t address);
-  void acquireGlobal(Warp &warp, uint64_t address);
+
+  // Order.cpp
+  /// Messages that lanes acquire when an instruction is done.
+  using Observed = std::vector<std::pair<MessageRef, uint32_t>>;
+  /// Whether the work of a lane up to a clock comes before what `lane` does now
+  /// (-1: what all lanes of the warp do together).
+  bool isKnown(const Warp &warp, int lane, unsigned writer, unsigned writerLane,
+               uint32_t clock) const;
+  bool isKnownInGrid(const Warp &warp, int lane, uint32_t cta, unsigned writer,
+                     unsigned writerLane, uint32_t clock) const;
+  bool isPhaseKnown(const Warp &warp, int lane, unsigned index,
+                    uint32_t phase) const;
+  bool isUseKnown(const Warp &warp, unsigned other, uint32_t clock) const;
+  bool areMorallyStrong(const Warp &warp, Scope strength, uint32_t otherCta,
+                        Scope otherStrength) const;
+  void releaseTo(Warp &warp, uint32_t mask, Clocks &to);
+  void releaseFenced(Warp &warp, uint32_t mask, Scope least, Clocks &to);
+  void acquireFrom(Warp &warp, uint32_t mask, const Clocks &from);
+  void learnFenced(Warp &warp, uint32_t mask);
+  bool isFenced(const Warp &warp, int lane, unsigned writer,
+                unsigned writerLane, uint32_t clock) const;
+  void meetLanes(Warp &warp, uint32_t mask);
+  void takeMessages(Warp &warp, unsigned lane, Scope scope, bool releases,
+                    std::vector<MessageRef> &messages);
+  void acquireMessage(Warp &warp, uint32_t mask, const MessageRef &message);
+  void observe(Warp &warp, unsigned lane, SyncWords &words, uint64_t address,
+               unsigned bytes, Scope scope, bool acquires, Observed &observed);
+  void noteObserved(Warp &warp, unsigned lane, const MessageRef &message);
+  void observeBarrier(Warp &warp, unsigned lane, const Cta &owner,
+                      const Clocks &completed);
+  void acquireObserved(Warp &warp, Observed &observed);
+  void execFence(Warp &warp, const Inst &inst, uint32_t mask);
+
   void proxyFence(Warp &warp, uint32_t mask);
   bool checkRegisters(Warp &warp, const Inst &inst, uint32_t active);
   bool checkProductIssue(Warp &warp, const Inst &inst, const Product &product);
@@ -517,10 +571,7 @@ private:
   void updatePending(Warp &warp);
   bool checkDefined(Warp &warp, const Inst &inst, uint32_t active);
   bool checkNamedBarrier(Warp &warp, const Inst &inst, unsigned id);
-  bool checkArrival(Warp &warp, const Inst &inst, unsigned lane, uint32_t mask);
   bool checkExit(Warp &warp, const Inst &inst);
-  /// A word of shared memory through which warps synchronise.
-  void shareThrough(Warp &warp, uint32_t address, bool releases, bool acquires);
   template <class F>
   bool forEachOperandChunk(Warp &warp, const Product &product, bool isA, F f);
   bool checkDescriptor(Warp &warp, const Product &product, bool isA);

@@ -51,6 +51,7 @@ bool DeviceMemory::release(uint64_t address) {
   std::vector<uint8_t>().swap(allocation->owned);
   std::vector<std::atomic<uint8_t>>().swap(allocation->written);
   allocation->writers.reset();
+  allocation->readers.reset();
   return true;
 }
 

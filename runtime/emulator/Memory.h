@@ -28,11 +28,13 @@ struct Allocation {
   bool isReadOnly = false; ///< kernels may not write
   /// One bit per byte: holds a value. Empty: all do.
   std::vector<std::atomic<uint8_t>> written;
-  /// Per 4 bytes: the CTA that wrote last and when. See Checks.cpp.
+  /// Per 4 bytes: the thread that wrote last and when. See Shadow.h.
   struct Free {
     void operator()(void *p) const { std::free(p); }
   };
   std::unique_ptr<std::atomic<uint64_t>[], Free> writers;
+  /// The same for the last ordinary load since.
+  std::unique_ptr<std::atomic<uint64_t>[], Free> readers;
 };
 
 class DeviceMemory {

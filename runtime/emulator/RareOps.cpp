@@ -147,9 +147,9 @@ bool Executor::replaceInMap(Warp &warp, const Inst &inst, uint32_t mask) {
         return false;
       auto offset = static_cast<uint32_t>(address & offsetMask);
       if (checks && (!checkSharedRead(warp, inst, static_cast<int>(lane),
-                                      *warp.cta, offset, 128, false) ||
+                                      *warp.cta, offset, 128, Scope::None) ||
                      !checkSharedWrite(warp, inst, static_cast<int>(lane),
-                                       *warp.cta, offset, 128, false)))
+                                       *warp.cta, offset, 128, Scope::None)))
         return false;
     } else {
       Allocation *allocation = nullptr;
@@ -161,9 +161,9 @@ bool Executor::replaceInMap(Warp &warp, const Inst &inst, uint32_t mask) {
         return false;
       }
       if (checks && (!checkGlobalRead(warp, inst, static_cast<int>(lane),
-                                      *allocation, address, 128, false) ||
+                                      *allocation, address, 128, Scope::None) ||
                      !checkGlobalWrite(warp, inst, static_cast<int>(lane),
-                                       *allocation, address, 128, false)))
+                                       *allocation, address, 128, Scope::None)))
         return false;
     }
     if (Error error = replaceField(bytes, static_cast<MapField>(inst.sub),
@@ -176,7 +176,7 @@ bool Executor::replaceInMap(Warp &warp, const Inst &inst, uint32_t mask) {
   return true;
 }
 
-/// The lanes of a warp copy a map together: one copy. It releases the map.
+/// The lanes of a warp copy a map together: one copy.
 bool Executor::copyMap(Warp &warp, const Inst &inst, uint32_t mask) {
   const Ref *refs = kernel.refs.data() + inst.firstRef;
   auto lane = static_cast<int>(lowest(mask));
@@ -200,12 +200,11 @@ bool Executor::copyMap(Warp &warp, const Inst &inst, uint32_t mask) {
     return false;
   if (checks &&
       (!checkSharedRead(warp, inst, lane, *warp.cta,
-                        static_cast<uint32_t>(from & offsetMask), 128, false) ||
-       !checkGlobalWrite(warp, inst, lane, *allocation, to, 128, false)))
+                        static_cast<uint32_t>(from & offsetMask), 128,
+                        Scope::None) ||
+       !checkGlobalWrite(warp, inst, lane, *allocation, to, 128, Scope::None)))
     return false;
   copyToShared(target, source, 128);
-  if (checks)
-    releaseGlobal(warp, to);
   progress(warp);
   return true;
 }
@@ -247,10 +246,7 @@ bool Executor::execRare(Warp &warp, const Inst &inst, uint32_t mask) {
     return replaceInMap(warp, inst, mask);
   case Op::TensorMapCopy:
     return copyMap(warp, inst, mask);
-  case Op::TensorMapAcquire:
-    if (checks)
-      for (uint32_t rest = mask; rest; rest &= rest - 1)
-        acquireGlobal(warp, addressOf(warp, refs[0], lowest(rest), inst.imm));
+  case Op::TensorMapAcquire: // what copies read of maps is not checked
     return true;
   case Op::StoreAsync:
     return issueStoreAsync(warp, inst, mask);

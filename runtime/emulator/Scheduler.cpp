@@ -113,6 +113,7 @@ std::unique_ptr<Cluster> Executor::makeCluster(uint32_t linear) {
       cta->shadow = std::make_unique<SharedShadow>();
       cta->shadow->words.assign(launch.smemEnd / 4 + 1, 0);
       cta->shadow->sites.assign(launch.smemEnd / 4 + 1, 0);
+      cta->shadow->reads.assign(launch.smemEnd / 4 + 1, 0);
     }
     if (kernel.ctaGroup) {
       cta->tensor = std::make_unique<TensorMemory>();
@@ -139,8 +140,6 @@ std::unique_ptr<Cluster> Executor::makeCluster(uint32_t linear) {
   unsigned total = numWarps * static_cast<unsigned>(shape.cluster.count());
   for (unsigned i = 0; i < total; ++i)
     cluster->priority.push_back(i);
-  // Index 0 stays free for mbarriers: it means "none".
-  cluster->numClocks = total + 1;
   if (launch.options.order != Order::InOrder)
     for (unsigned i = total; i > 1; --i)
       std::swap(cluster->priority[i - 1],
@@ -199,17 +198,18 @@ Warp *Executor::pickWarp(Cluster &cluster, bool spinning) {
 }
 
 /// Whether the launch must stop: after `steps` instructions, or by request.
-bool Executor::isOver(uint64_t steps) {
+bool Executor::isOver(Cluster &cluster, uint64_t steps) {
   if (launch.options.interrupt && launch.options.interrupt->load()) {
     launch.fail("kernel '" + kernel.name + "': interrupted after " +
-                std::to_string(steps) + " instructions");
+                std::to_string(steps) + " instructions" +
+                describeWaits(cluster));
     return true;
   }
   if (!launch.options.stepLimit || steps <= launch.options.stepLimit)
     return false;
   launch.fail("kernel '" + kernel.name + "': the limit of " +
               std::to_string(launch.options.stepLimit) +
-              " instructions is reached");
+              " instructions is reached" + describeWaits(cluster));
   return true;
 }
 
@@ -225,7 +225,7 @@ Executor::Status Executor::runCluster(Cluster &cluster) {
       completeAfterSlice(cluster);
       uint64_t all = launch.steps.fetch_add(counts.instructions - before,
                                             std::memory_order_relaxed);
-      if (isOver(all))
+      if (isOver(cluster, all))
         break;
       if (order == Order::Random && ++slices >= 64)
         return Status::Yielded;
@@ -254,7 +254,7 @@ Executor::Status Executor::runCluster(Cluster &cluster) {
               launch.steps.fetch_add(executed, std::memory_order_relaxed);
           noteSpin(*warp, executed);
           spun = true;
-          if (isOver(all))
+          if (isOver(cluster, all))
             return Status::Stalled;
         }
     if (spun && cluster.progress != before) {
@@ -384,7 +384,7 @@ std::string Executor::describeWaits(Cluster &cluster) const {
         char key[64];
         switch (fragment.wait) {
         case Wait::None:
-          text += "spins";
+          text += warp->isSpinning ? "spins" : "runs";
           break;
         case Wait::Converge:
           text += "waits for other lanes of the warp";

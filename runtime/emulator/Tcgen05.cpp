@@ -411,8 +411,12 @@ bool Executor::issueCommit(Warp &warp, const Inst &inst, unsigned lane) {
     published[at + 2] = std::max(published[at + 2], clock);
     // It does not release what the thread did with ordinary instructions, but
     // copies that the thread waited for came before its products.
-    op->published.warps = warp.known.warps;
-    std::fill_n(op->published.warps.begin(), cluster.priority.size(), 0);
+    op->published.phases = warp.known.phases;
+    if (warp.extraLanes >> lane & 1) {
+      Clocks phases;
+      phases.phases = warp.extra[lane].phases;
+      op->published.join(phases);
+    }
   }
   cluster.tensorOps.push_back(std::move(op));
   return true;
@@ -574,8 +578,8 @@ void Executor::executeCommit(const TensorOp &op) {
     if (cta.liveWarps == 0)
       continue; // reported at its end
     if (checks)
-      cluster.mbarriers[cta.rank << clusterRankShift | offset].arrived.join(
-          op.published, false);
+      cluster.mbarriers[cta.rank << clusterRankShift | offset].arrived[0].join(
+          op.published);
     if (!mbarrierArrive(*op.warp, *op.inst, static_cast<int>(op.lane), cta,
                         offset, 1, false))
       return;

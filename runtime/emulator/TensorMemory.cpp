@@ -200,14 +200,13 @@ bool Executor::tensorAlloc(Warp &warp, Fragment &fragment, const Inst &inst) {
   memory.mostColumns = columns;
   memory.allocWarp = warp.clusterIndex;
   if (checks) {
-    memory.allocClock = warp.clock();
+    memory.allocClock = warp.clock;
     if (!checkSharedWrite(
             warp, inst, 0, *warp.cta,
             static_cast<uint32_t>(to & ((1u << clusterRankShift) - 1)), 4,
-            !launch.options.strict))
+            Scope::None))
       return false;
-    for (unsigned l = 0; l < 32; ++l) // all lanes took part
-      warp.unsynced[l] |= 1u;
+    meetLanes(warp, warp.lanes); // all lanes took part
   }
   auto bits = static_cast<uint32_t>(column);
   std::memcpy(where, &bits, 4);
@@ -238,7 +237,7 @@ bool Executor::tensorDealloc(Warp &warp, const Inst &inst) {
     const TensorMemory &other = *peer.tensor;
     bool isInside = other.requested != 0;
     if (checks && !isInside && &peer != warp.cta)
-      isInside = warp.known.warps[other.allocWarp] < other.allocClock;
+      isInside = !isUseKnown(warp, other.allocWarp, other.allocClock);
     if (isInside) {
       fail(warp, inst, -1,
            "frees tensor memory while the other CTA of the pair may still be "

@@ -206,6 +206,7 @@ class Hunt(base.Hunt):
         super().printTable([name for name in names if name not in absent])
 
     hasPairs = False
+    everySite = False  # one found site is enough here
 
     def prepare(self, graph):
         bundle, modules = super().prepare(graph)

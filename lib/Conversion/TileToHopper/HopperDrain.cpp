@@ -80,6 +80,8 @@ void HopperEmitter::emitDrainChunk(tile::DrainOp drain, Unit &unit,
     auto branch = scf::IfOp::create(b, eq(consumer, c(rowBlock)), true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.elseBlock());
+    // All lanes must have seen the phase before the slot is filled again.
+    m.warpBarrier();
     for (Slot &slot : entry)
       releaseByWarp(slot.empty);
     b.setInsertionPointToStart(branch.thenBlock());
@@ -160,6 +162,7 @@ void HopperEmitter::emitDrainEntry(tile::DrainOp drain, Unit &unit,
 void HopperEmitter::finishEntry(tile::DrainOp drain, ArrayRef<Slot> slots,
                                 Value notFirst, function_ref<void()> store) {
   if (drain.getStores().empty()) {
+    m.warpBarrier(); // all lanes have read the entry
     for (const Slot &slot : slots)
       releaseByWarp(slot.empty);
     return;

@@ -5,97 +5,12 @@
 // A right kernel runs silently in every order; a mutant of it is reported by
 // the check that is meant for it, whose words are in the message.
 //===----------------------------------------------------------------------===//
-#include "AsyncKernels.h"
-
-#include "runtime/emulator/LaneKernels.h"
-
-#include <cstring>
+#include "Reports.h"
 
 using namespace backfuse::emulator;
 using namespace backfuse::emulator::test;
 
 namespace {
-
-struct Launch {
-  unsigned threads = 32, grid = 1, cluster = 1;
-  Order order = Order::InOrder;
-  uint64_t seed = 0;
-  bool initialised = true; ///< the output buffer
-  bool checks = true;
-  bool strict = true;
-};
-
-std::string run(const std::string &body, const Launch &launch) {
-  TestKernel kernel;
-  kernel.load(kernelText(body, 3, "", moduleText));
-  kernel.shape.block = {launch.threads, 1, 1};
-  kernel.shape.grid = {launch.grid, 1, 1};
-  kernel.shape.cluster = {launch.cluster, 1, 1};
-  kernel.options.order = launch.order;
-  kernel.options.seed = launch.seed;
-  kernel.options.checks = launch.checks;
-  kernel.options.strict = launch.strict;
-  kernel.options.roles = {"0-0 load", "1-3 multiply"};
-  uint64_t from = kernel.upload(std::vector<uint32_t>(256, 7), "in");
-  EXPECT_FALSE(kernel.machine.setReadOnly(from, true));
-  uint64_t to = kernel.machine.allocate(1024, "out", launch.initialised);
-  TensorMapParams map;
-  map.type = MapType::UInt32;
-  map.rank = 2;
-  map.address = from;
-  map.sizes[0] = 32, map.sizes[1] = 8;
-  map.strides[0] = 128;
-  map.box[0] = 32, map.box[1] = 8;
-  TensorMapParams outMap = map;
-  outMap.address = to;
-  std::vector<uint8_t> addresses(128);
-  std::memcpy(addresses.data(), &from, 8);
-  std::memcpy(addresses.data() + 8, &to, 8);
-  return kernel.run({kernel.map(map), kernel.map(outMap), addresses}).text();
-}
-
-/// No order gives a report.
-void expectSilent(const std::string &body, Launch launch = {}) {
-  EXPECT_EQ(run(body, launch), "") << body;
-  for (uint64_t seed = 0; seed < 4; ++seed)
-    for (Order order : {Order::Random, Order::Adversarial}) {
-      launch.order = order;
-      launch.seed = seed;
-      EXPECT_EQ(run(body, launch), "") << body;
-    }
-}
-
-/// The adversarial order gives this report, whatever the seed.
-void expectReport(const std::string &body, const std::string &words,
-                  Launch launch = {}) {
-  for (uint64_t seed = 0; seed < 4; ++seed) {
-    launch.order = Order::Adversarial;
-    launch.seed = seed;
-    std::string error = run(body, launch);
-    EXPECT_NE(error.find(words), std::string::npos)
-        << "for: " << body << "\nseed " << seed << " got: " << error;
-    EXPECT_NE(error.find("kernel 'k'"), std::string::npos) << error;
-  }
-}
-
-std::string replaced(std::string text, const std::string &from,
-                     const std::string &to) {
-  size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
-
-Launch threads(unsigned count) {
-  Launch launch;
-  launch.threads = count;
-  return launch;
-}
-Launch grid(unsigned count, unsigned cluster = 1) {
-  Launch launch;
-  launch.grid = count;
-  launch.cluster = cluster;
-  return launch;
-}
 
 const std::string expectTx =
     "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 1024;";
@@ -117,6 +32,8 @@ TEST(Checks, ReadBeforeTheCopyIsComplete) {
   std::string body = prologue + expectTx + load + waitBar + copyOut + "ret;";
   expectSilent(body);
   expectReport(without(body, waitBar), "has not written yet");
+  // The other parity is the phase before, which is over.
+  expectReport(replaced(body, "[bar], 0;", "[bar], 1;"), "has not written yet");
   // The message names both accesses.
   Launch launch;
   launch.order = Order::Adversarial;
@@ -346,28 +263,11 @@ WRITE: st.shared.b32 [second], %r1; bar.warp.sync -1;
     @%p1 st.shared.b32 [second+64], %r2; bar.sync 0;
     @%p3 bra WRITE;
 L:  ld.volatile.shared.b32 %r10, [second+64]; setp.eq.u32 %p5, %r10, 0; @%p5 bra L;
-    ld.shared.b32 %r11, [second]; ret;
-WRITE: @%p4 st.shared.b32 [second], %r1; fence.acq_rel.cta; bar.warp.sync -1;
+    fence.acq_rel.cta; ld.shared.b32 %r11, [second]; ret;
+WRITE: @%p4 st.shared.b32 [second], %r1; fence.acq_rel.cta;
     @%p4 st.volatile.shared.b32 [second+64], %r1;
     ret;)",
                threads(64));
-}
-
-// One lane arrives for its warp: the others must have come so far.
-TEST(Checks, ArrivalWithoutWarpBarrier) {
-  std::string body = prologue +
-                     "st.shared.b32 [%r6], %r1; bar.warp.sync -1; @%p1 "
-                     "mbarrier.arrive.shared.b64 _, [bar]; ret;";
-  expectSilent(body);
-  expectReport(without(body, "bar.warp.sync -1;"), "bar.warp.sync is missing");
-}
-
-TEST(Checks, ReleaseWithoutWarpBarrier) {
-  std::string body = prologue +
-                     "st.global.b32 [%rd6], %r1; bar.warp.sync -1; @%p1 "
-                     "st.release.gpu.global.b32 [%rd4+512], %r1; ret;";
-  expectSilent(body);
-  expectReport(without(body, "bar.warp.sync -1;"), "bar.warp.sync is missing");
 }
 
 TEST(Checks, UnorderedAccessesOfDeviceMemory) {
@@ -411,6 +311,7 @@ L:  ld.acquire.gpu.global.b32 %r10, [%rd4+64]; setp.eq.u32 %p5, %r10, 0; @%p5 br
     fence.acq_rel.gpu;
     atom.global.add.u32 %r10, [%rd4+64], 1;
     setp.ne.u32 %p3, %r10, 3; @%p3 ret;
+    fence.acq_rel.gpu;
     ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%rd4];
     ret;)",
                grid(4));
@@ -464,6 +365,43 @@ L:  ld.acquire.gpu.global.b32 %r10, [flag]; setp.eq.u32 %p5, %r10, 0; @%p5 bra L
                 error.find("without a synchronisation") != std::string::npos)
         << error;
   }
+}
+
+// Copies whose device memory is not there, or read-only.
+TEST(Checks, CopiesOutOfBounds) {
+  const std::string bulk =
+      prologue + replaced(expectTx, "1024", "512") +
+      "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%r3], [%rd3], 512, [bar];" +
+      waitBar + "ret;";
+  expectSilent(bulk);
+  expectReport(replaced(bulk, "[%rd3]", "[%rd3+528]"),
+               "is out of bounds or read-only: byte 528 of 'in' (1024 bytes)");
+  expectReport(replaced(bulk, "[%rd3]", "[%rd3+8]"), "not a multiple of 16");
+  expectReport(prologue + fillBuffer +
+                   "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd3], "
+                   "[%r3], 512; ret;",
+               "read-only: byte 0 of 'in'");
+  // A map of more rows than there are.
+  TestKernel kernel;
+  kernel.load(kernelText(prologue + "mov.u32 %r10, 4;" + expectTx +
+                             replaced(load, "{%r2, %r2}", "{%r2, %r10}") +
+                             waitBar + "ret;",
+                         3, "", moduleText));
+  kernel.shape.block = {32, 1, 1};
+  TensorMapParams map;
+  map.type = MapType::UInt32;
+  map.rank = 2;
+  map.address = kernel.upload(std::vector<uint32_t>(256, 7), "in");
+  map.sizes[0] = 32, map.sizes[1] = 9;
+  map.strides[0] = 128;
+  map.box[0] = 32, map.box[1] = 8;
+  std::string error =
+      kernel.run({kernel.map(map), kernel.map(map), kernel.number(0)}).text();
+  EXPECT_NE(error.find("the tensor map reaches 128 bytes"), std::string::npos)
+      << error;
+  EXPECT_NE(error.find("byte 1024 of 'in' (1024 bytes)"), std::string::npos)
+      << error;
 }
 
 TEST(Checks, BytesThatTheBarrierDoesNotExpect) {

@@ -465,7 +465,7 @@ TEST(Machine, MemoryInAllSpaces) {
     ld.b32 %r5, [%rd5+4];
     mov.b64 %rd6, p0; cvta.param.u64 %rd6, %rd6; ld.u64 %rd7, [%rd6]; sub.u64 %rd7, %rd7, %rd3; cvt.u32.u64 %r6, %rd7;
     mov.u64 %rd8, table; ld.global.s8 %r7, [%rd8+1]; ld.const.u16 %h1, [numbers+2]; cvt.u32.u16 %r8, %h1;
-    mov.u32 %r9, -2; st.shared.u16 [word], %r9; ld.shared.s16 %r10, [word]; ld.shared.u16 %r11, [word];
+    mov.u32 %r9, -2; st.shared.u16 [word], %r9; bar.warp.sync -1; ld.shared.s16 %r10, [word]; ld.shared.u16 %r11, [word];
     add.u32 %r12, %r5, %r6; add.u32 %r12, %r12, %r7; add.u32 %r12, %r12, %r8; add.u32 %r12, %r12, %r10; add.u32 %r12, %r12, %r11;
     st.global.b32 [%rd1], %r12;
     ret;)",
@@ -608,6 +608,9 @@ TEST(Machine, StopsAtTheStepLimit) {
               "1; st.global.b32 [%rd1], %r1; bra L;",
               shapeOf(1, 32), "", options);
   EXPECT_NE(error.find("limit of 100000"), std::string::npos) << error;
+  // It says where everyone is.
+  EXPECT_NE(error.find("CTA 0, warp 0 at PTX line"), std::string::npos)
+      << error;
 }
 
 TEST(Machine, RegistersMoveBetweenWarpgroups) {
@@ -662,6 +665,10 @@ TEST(Machine, ChecksTheLaunch) {
             std::string::npos);
   EXPECT_NE(errorWith(shapeOf(3, 64, 2)).find("not a multiple"),
             std::string::npos);
+  LaunchShape huge = shapeOf(0x7ffffffe, 64, 2);
+  huge.grid.y = 65535;
+  EXPECT_NE(errorWith(huge).find("has 140735340740610 CTAs"), std::string::npos)
+      << errorWith(huge);
   LaunchShape large = shapeOf(2, 64, 2);
   large.dynamicSmemBytes = 227 * 1024 + 1;
   EXPECT_NE(errorWith(large).find("shared memory"), std::string::npos);

@@ -30,7 +30,7 @@ extern "C" __global__ void atomics(int *ints, unsigned *words, float *floats, do
   atomicMax(&longs[1], (unsigned long long)i * 0x100000001ull);
   atomicAdd(&vectors[i & 1], make_float4(1, 2, 3, i));
   // A loop on compare-and-swap.
-  unsigned long long old = longs[2], seen;
+  unsigned long long old = *(volatile unsigned long long *)&longs[2], seen;
   do {
     seen = old;
     old = atomicCAS(&longs[2], seen, seen + 3);
