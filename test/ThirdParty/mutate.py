@@ -38,7 +38,6 @@ CHOSEN = [name.strip() for name in KERNELS.replace("\n", " ").split(",") if name
 
 # Faults that are missed at every site, with the reason.
 SURVIVORS = {
-    "membar or fence.acq_rel removed": "gap: ordinary accesses of a CTA take effect in program order",
     "bar.warp.sync removed": "an instruction that the warp executes together stands behind each of them, or lanes run together",
     "tcgen05.wait::ld removed": "a later wait covers the load, and reading its registers waits for it",
     "atomic: order dropped": "these kernels order nothing by their atomics",
