@@ -279,7 +279,7 @@ Executor::Status Executor::runCluster(Cluster &cluster) {
 /// moved (Brent's method: compare with the state at the last power of two), or
 /// if it went on for very long: loops with counters come to new states.
 void Executor::noteSpin(Warp &warp, uint64_t executed) {
-  constexpr uint64_t patience = 50'000'000;
+  constexpr uint64_t patience = 1'000'000'000;
   uint64_t progress = launch.progress.load() + warp.cta->cluster->progress;
   if (warp.spinProgress != progress || !warp.isSpinning) {
     warp.spinsForever = false;
