@@ -455,6 +455,7 @@ class Hunt:
                 reason = self.whyHarmless(graph, bundle, file, lines, i, name)
                 if reason:
                     harmless.append(f"{site}: {reason}")
+                    tried -= 1  # another site in its place
                 else:
                     missed.append(site)
                 if self.options.verbose:
