@@ -18,7 +18,7 @@ backfuse_cache=$backfuse_root/.cache
 
 # What Debian packages the build and its tests need.
 backfuse_packages=(
-  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22
+  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 libclang-rt-22-dev lld-22
   ninja-build cmake ccache
   flatbuffers-compiler libflatbuffers-dev libeigen3-dev nlohmann-json3-dev
   libxxhash-dev libcli11-dev libdlpack-dev libgtest-dev libgmock-dev

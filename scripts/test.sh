@@ -67,6 +67,11 @@ run_third_party() {
     tee "$build/third-party.log"
 }
 
+# Fuzzes the emulator for some seconds.
+run_fuzzers() {
+  BUILD_DIR=$build-fuzz JOBS=$jobs test/Fuzz/fuzz.sh 30 | tee "$build/fuzz.log"
+}
+
 # Plants faults in the kernels' PTX, which the emulator must find, and holds a drain
 # to see how far loads get ahead of it.
 run_planted_faults() {
@@ -232,6 +237,10 @@ else
   failed=$((failed + 1))
 fi
 if [ $long = true ]; then
+  if command -v clang++-22 >/dev/null; then
+    phase "fuzz the emulator" run_fuzzers
+    count_line "$build/fuzz.log"
+  fi
   phase "plant faults in kernels for Blackwell" run_blackwell_faults
   count_line "$build/blackwell-faults.log"
   phase "build and test the runtime alone" run_runtime_alone

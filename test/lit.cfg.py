@@ -32,7 +32,7 @@ config.substitutions.append(("%examples", config.backfuse_source_dir + "/example
 config.substitutions.append(("%bench", config.backfuse_source_dir + "/bench"))
 config.substitutions.append(("%readme", config.backfuse_source_dir + "/README.md"))
 # The tools' paths, for scripts that run them.
-for name in ("kernel-opt", "kernel-run"):
+for name in ("kernel-opt", "kernel-run", "kernel-emu"):
     config.substitutions.append(("%" + name, os.path.join(tools_dir, name)))
 tools = ["kernel-opt"]
 if config.backfuse_has_kernel_run:
@@ -40,6 +40,7 @@ if config.backfuse_has_kernel_run:
     tools.append("kernel-run")
     if config.backfuse_has_emulator:
         config.available_features.add("emulator")
+        tools.append("kernel-emu")
 if config.backfuse_ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", config.backfuse_ptxas))

@@ -30,7 +30,7 @@ static const arch::Rates h200 = {
     // Fitted, all three: steps of 64, 128 and 256 rows take 950 to 1170 cycles.
     /*convertStepCycles=*/880,
     /*convertMmaShare=*/0.86,
-    /*convertL2BytesPerCycle=*/56,
+    /*convertL2BytesPerCycle=*/46,
     /*drainCycles=*/0,
     // Fitted, both. Eight warps share the work.
     /*drainCyclesPerOperation=*/110,

@@ -46,6 +46,8 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
   unsigned bytes = byteSize(inst.type), count = inst.count;
   unsigned total = bytes * count;
   bool isSigned = inst.flags & inst::signExtend;
+  const bool profiles = !banks.empty();
+  uint32_t places[32], sharedLanes = 0;
   // Flags in memory: strong accesses.
   const Scope strength = checks ? strengthOf(inst) : Scope::None;
   Observed observed;
@@ -105,6 +107,8 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
         address = static_cast<uint32_t>(address);
       }
       (isLoad ? counts.sharedBytesLoaded : counts.sharedBytesStored) += total;
+      places[lane] = static_cast<uint32_t>(address);
+      sharedLanes |= 1u << lane;
       break;
     case Space::Local:
       if (address + total > kernel.localBytes) {
@@ -174,6 +178,8 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
       for (unsigned i = 0; i < count; ++i)
         storeWord(data + i * bytes, bytes, value(warp, refs[1 + i], lane));
   }
+  if (profiles && sharedLanes)
+    countBanks(inst, places, sharedLanes, total);
   if (!observed.empty())
     acquireObserved(warp, observed);
   if (checks && (inst.flags & inst::release))
@@ -409,6 +415,7 @@ bool Executor::execMatrix(Warp &warp, const Inst &inst, uint32_t) {
   bool isLoad = inst.op == Op::LdMatrix;
   for (unsigned i = 0; i < inst.count; ++i) {
     uint8_t *rows[8];
+    uint32_t places[32] = {};
     for (unsigned r = 0; r < 8; ++r) {
       unsigned lane = 8 * i + r;
       uint64_t address = addressOf(warp, refs[0], lane, inst.imm);
@@ -425,6 +432,7 @@ bool Executor::execMatrix(Warp &warp, const Inst &inst, uint32_t) {
         return false;
       auto offset =
           static_cast<uint32_t>(address & ((1u << clusterRankShift) - 1));
+      places[r] = offset;
       auto laneIndex = static_cast<int>(lane);
       if (checks &&
           (isLoad ? !checkSharedRead(warp, inst, laneIndex, *warp.cta, offset,
@@ -433,6 +441,9 @@ bool Executor::execMatrix(Warp &warp, const Inst &inst, uint32_t) {
                                       16, Scope::None)))
         return false;
     }
+    if (!banks.empty())
+      countBanks(inst, places, 0xff, 16);
+    (isLoad ? counts.sharedBytesLoaded : counts.sharedBytesStored) += 128;
     uint32_t values[32];
     if (!isLoad)
       std::memcpy(values, source(warp, refs[1 + i]), sizeof values);

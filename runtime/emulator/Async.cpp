@@ -277,6 +277,78 @@ bool Executor::checkCopyIssue(Warp &warp, const Copy &copy) {
   return true;
 }
 
+/// st.async, red.async: the values are taken when it is issued, an mbarrier is
+/// credited when they are there. Generic accesses: no proxy fence is needed.
+bool Executor::issueStoreAsync(Warp &warp, const Inst &inst, uint32_t mask) {
+  const Ref *refs = kernel.refs.data() + inst.firstRef;
+  Cluster &cluster = *warp.cta->cluster;
+  const unsigned bytes = byteSize(inst.type), total = bytes * inst.count;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = lowest(rest);
+    auto laneIndex = static_cast<int>(lane);
+    auto copy = std::make_unique<Copy>();
+    copy->kind = CopyKind::StoreAsync;
+    copy->cta = warp.cta;
+    copy->warp = &warp;
+    copy->lane = lane;
+    copy->inst = &inst;
+    copy->bytes = total;
+    copy->reduce = static_cast<AtomicOp>(inst.sub);
+    copy->type = inst.type;
+    copy->shared =
+        static_cast<uint32_t>(addressOf(warp, refs[0], lane, inst.imm));
+    copy->barrier = static_cast<uint32_t>(
+        addressOf(warp, refs[1], lane, static_cast<int32_t>(inst.target)));
+    copy->hasBarrier = true;
+    if (copy->shared % total || copy->barrier % 8) {
+      fail(warp, inst, laneIndex,
+           "shared address " + hex(copy->shared) + " or mbarrier " +
+               hex(copy->barrier) + " is misaligned");
+      return false;
+    }
+    Cta *owner = nullptr;
+    if (!sharedBytes(warp, inst, laneIndex, copy->shared, total, true,
+                     "asynchronous store", &owner) ||
+        !sharedBytes(warp, inst, laneIndex, copy->barrier, 8, true, "mbarrier"))
+      return false;
+    if (copy->barrier >> clusterRankShift != copy->shared >> clusterRankShift) {
+      fail(warp, inst, laneIndex,
+           "the mbarrier " + hex(copy->barrier) + " and the destination " +
+               hex(copy->shared) + " are in different CTAs");
+      return false;
+    }
+    copy->data.resize(total);
+    for (unsigned i = 0; i < inst.count; ++i) {
+      uint64_t bits = value(warp, refs[2 + i], lane);
+      std::memcpy(copy->data.data() + i * bytes, &bits, bytes);
+    }
+    if (checks) {
+      uint32_t offset = copy->shared & offsetMask;
+      bool isReduce = copy->reduce != AtomicOp::Exch;
+      if (!checkMbarrier(warp, inst, laneIndex, *owner,
+                         copy->barrier & offsetMask, false))
+        return false;
+      if (isReduce) {
+        // Reductions of several threads commute.
+        if (!checkSharedRead(warp, inst, laneIndex, *owner, offset, total,
+                             Scope::Cluster))
+          return false;
+      } else {
+        if (!checkSharedWrite(warp, inst, laneIndex, *owner, offset, total,
+                              Scope::None))
+          return false;
+        for (uint32_t w = offset / 4; w < (offset + total) / 4; ++w)
+          owner->shadow->words[w] &= shadow::initMask;
+        if (!checkAsyncWrite(warp, inst, laneIndex, *owner, offset, total))
+          return false;
+      }
+    }
+    ++cluster.progress;
+    cluster.copies.push_back(std::move(copy));
+  }
+  return true;
+}
+
 bool Executor::issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask) {
   const Ref *refs = kernel.refs.data() + inst.firstRef;
   Cluster &cluster = *warp.cta->cluster;
@@ -705,6 +777,23 @@ bool Executor::stepCopy(Copy &copy) {
         ctaOf(cluster, copy.shared)->smem.data() + (copy.shared & offsetMask),
         copy.cta->smem.data() + (copy.otherShared & offsetMask), copy.bytes);
     break;
+  case CopyKind::StoreAsync: {
+    uint8_t *to =
+        ctaOf(cluster, copy.shared)->smem.data() + (copy.shared & offsetMask);
+    if (copy.reduce == AtomicOp::Exch) {
+      std::memcpy(to, copy.data.data(), copy.bytes);
+      break;
+    }
+    unsigned bytes = byteSize(copy.type);
+    for (uint64_t i = 0; i < copy.bytes; i += bytes) {
+      uint64_t old = 0, with = 0;
+      std::memcpy(&old, to + i, bytes);
+      std::memcpy(&with, copy.data.data() + i, bytes);
+      old = combine(copy.reduce, copy.type, old, with, false);
+      std::memcpy(to + i, &old, bytes);
+    }
+    break;
+  }
   case CopyKind::Cancel: {
     uint64_t answer[2];
     answerCancel(answer);
@@ -790,7 +879,9 @@ bool Executor::stepCopy(Copy &copy) {
                    copy.otherShared & offsetMask, 1, false);
     return true;
   }
-  if (checks && copy.bytes) {
+  bool isReduce =
+      copy.kind == CopyKind::StoreAsync && copy.reduce != AtomicOp::Exch;
+  if (checks && copy.bytes && !isReduce) {
     for (uint32_t rest = destinations(copy); rest; rest &= rest - 1)
       endAsyncWrite(copy, *cluster.ctas[lowest(rest)], copy.shared & offsetMask,
                     static_cast<uint32_t>(copy.bytes));

@@ -259,14 +259,17 @@ void Executor::releaseToMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
       warp.known.tensor); // tcgen05.fence orders that
   if (inst.flags & inst::relaxed)
     releaseFenced(warp, mask, least, barrier.arrived[isRemote]);
-  else if (scopeOf(inst) >= least)
+  else if (scopeOf(inst) >= least || !launch.options.strict)
     releaseTo(warp, mask, barrier.arrived[isRemote]);
 }
 
 void Executor::acquireMbarrier(Warp &warp, uint32_t mask, const Inst &inst,
                                const Cta &owner, MbarrierClocks &barrier) {
   noteSeen(warp, inst, mask, barrier);
-  unsigned count = scopeOf(inst) >= Scope::Cluster ? 2 : 1;
+  // Kernels of others wait without a scope for arrivals of other CTAs.
+  bool reachesCluster =
+      scopeOf(inst) >= Scope::Cluster || !launch.options.strict;
+  unsigned count = reachesCluster ? 2 : 1;
   for (unsigned i = 0; i < count; ++i) {
     if (!(inst.flags & inst::relaxed)) {
       acquireFrom(warp, mask, barrier.completed[i]);
@@ -409,6 +412,7 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
     fragment.wait = Wait::Mbarrier;
     fragment.key = waitOffset;
     ++counts.barrierWaits;
+    ++waitsOfWarp[warp.index];
     return false;
   }
   fragment.timedOut = false;

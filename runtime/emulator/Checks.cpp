@@ -566,9 +566,9 @@ bool Executor::checkMbarrier(Warp &warp, const Inst &inst, int lane, Cta &owner,
              site(barrier.initSite));
     return false;
   }
-  // Within a CTA a barrier between the two is enough on hardware: compilers
-  // rely on that. Between CTAs of a cluster it takes the fence.
-  bool isOrdered = cluster.ctas.size() == 1 &&
+  // Within a CTA a barrier between the two is enough on hardware: Triton relies
+  // on that. Between CTAs of a cluster it takes the fence.
+  bool isOrdered = !launch.options.strict && cluster.ctas.size() == 1 &&
                    (&init != &warp || warp.barrierClock > barrier.initClock);
   if (isAsync && !isOrdered &&
       std::max(init.fenced[barrier.initLane],

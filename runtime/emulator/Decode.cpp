@@ -83,6 +83,11 @@ const char *opName(Op op) {
                                       "ldmatrix",
                                       "movmatrix",
                                       "mma",
+                                      "rare arithmetic",
+                                      "tensormap.replace",
+                                      "tensormap.cp_fenceproxy",
+                                      "tensormap acquire",
+                                      "st.async",
                                       "nanosleep",
                                       "griddepcontrol wait",
                                       "griddepcontrol launch",
@@ -271,6 +276,9 @@ bool Decoder::decodeInstruction() {
     return map;
   }();
   const std::string &root = current->name[0];
+  bool isRare = false;
+  if (!decodeRare(root, isRare) || isRare)
+    return message.empty();
   if (root == "selp")
     return decodeSelect();
   if (root == "mov")
@@ -347,6 +355,9 @@ Error Decoder::run() {
   for (Inst &inst : kernel.code)
     if (inst.op == Op::Branch)
       inst.target = newIndex[inst.target];
+  for (std::vector<uint32_t> &branchTable : kernel.branchTables)
+    for (uint32_t &target : branchTable)
+      target = newIndex[target];
   // Falling off the end is a return.
   Instruction end;
   end.name = {"ret"};

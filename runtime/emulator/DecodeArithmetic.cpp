@@ -10,6 +10,69 @@ namespace backfuse::emulator {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
+/// The least or the greatest of three: of two, then of that and the third.
+bool Decoder::threeInputs(Modifiers &mods, LaneOp op, Type type,
+                          uint32_t flags) {
+  LaneFn fn = table.ops[static_cast<unsigned>(op)][static_cast<unsigned>(type)];
+  if (!fn || type != Type::F32)
+    return unsupported();
+  std::vector<Ref> first(3), second(3);
+  if (!allTaken(mods) || !expectOperands(4, 4) ||
+      !source(operand(1), type, 4, first[1]) ||
+      !source(operand(2), type, 4, first[2]) ||
+      !source(operand(3), type, 4, second[2]))
+    return false;
+  first[0] = vregRef(newVreg(4), true);
+  second[1] = first[0];
+  second[1].isDef = false;
+  if (!destination(operand(0), type, 4, second[0]))
+    return false;
+  for (const std::vector<Ref> &refs : {first, second}) {
+    Inst &inst = emit(Op::Lane, refs);
+    inst.type = type;
+    inst.lane = fn;
+    inst.laneFlags = flags;
+  }
+  return true;
+}
+
+/// add, sub, fma .f32.bf16: the first operands (of fma the factors) are halves.
+bool Decoder::mixedPrecision(Modifiers &mods, const std::string &root,
+                             uint32_t flags) {
+  Type half = mods.takeType();
+  const size_t sources = root == "fma" ? 3 : 2, halves = sources - 1;
+  LaneOp op = root == "add"   ? LaneOp::Add
+              : root == "sub" ? LaneOp::Sub
+                              : LaneOp::Fma;
+  if (!allTaken(mods) || !expectOperands(1 + sources, 1 + sources))
+    return false;
+  std::vector<Ref> refs(1 + sources);
+  for (size_t i = 1; i <= sources; ++i) {
+    if (i > halves) {
+      if (!source(operand(i), Type::F32, 4, refs[i]))
+        return false;
+      continue;
+    }
+    std::vector<Ref> convert(2);
+    if (!source(operand(i), half, 2, convert[1]))
+      return false;
+    convert[0] = vregRef(newVreg(4), true);
+    emit(Op::Lane, convert).lane =
+        table.converts[static_cast<unsigned>(Type::F32)]
+                      [static_cast<unsigned>(half)];
+    refs[i] = convert[0];
+    refs[i].isDef = false;
+  }
+  if (!destination(operand(0), Type::F32, 4, refs[0]))
+    return false;
+  Inst &inst = emit(Op::Lane, refs);
+  inst.type = Type::F32;
+  inst.lane =
+      table.ops[static_cast<unsigned>(op)][static_cast<unsigned>(Type::F32)];
+  inst.laneFlags = flags;
+  return true;
+}
+
 bool Decoder::decodeArithmetic(const std::string &root) {
   Modifiers mods(*current);
   if (mods.has("cc") || root == "addc" || root == "subc" || root == "madc")
@@ -31,6 +94,9 @@ bool Decoder::decodeArithmetic(const std::string &root) {
   if (type == Type::F64 && approx)
     flags |= lane::ftz;
   bool real = isFloat(type);
+  if (type == Type::F32 && (mods.has("bf16") || mods.has("f16")) &&
+      (root == "add" || root == "sub" || root == "fma"))
+    return mixedPrecision(mods, root, flags);
   if (root == "add" || root == "sub")
     return elementwise(mods, root == "add" ? LaneOp::Add : LaneOp::Sub, type,
                        type, {type, type}, flags);
@@ -90,7 +156,7 @@ bool Decoder::decodeArithmetic(const std::string &root) {
   if (found == simple.end())
     return unsupported();
   if ((root == "min" || root == "max") && current->operands.size() == 4)
-    return fail("the form with three inputs is not supported by the emulator");
+    return threeInputs(mods, found->second.first, type, flags);
   return elementwise(mods, found->second.first, type, type,
                      std::vector<Type>(found->second.second, type), flags);
 }

@@ -21,7 +21,8 @@ bool Decoder::takeSpace(Modifiers &mods, Space &space, uint32_t &flags) {
     flags |= inst::sharedCluster;
   } else if (mods.take("local"))
     space = Space::Local;
-  else if (mods.take("param") || mods.take("param::entry"))
+  else if (mods.take("param") || mods.take("param::entry") ||
+           mods.take("param::func"))
     space = Space::Param;
   else if (mods.take("const"))
     space = Space::Const;
@@ -60,6 +61,8 @@ bool Decoder::decodeMemory(const std::string &root) {
   uint32_t flags = 0;
   if (mods.has("mmio") || mods.has("unified"))
     return unsupported();
+  if (mods.has("async"))
+    return decodeStoreAsync();
   bool hasHint = mods.has("L2::cache_hint");
   takeMemoryModifiers(mods, flags);
   Space space;
@@ -86,8 +89,13 @@ bool Decoder::decodeMemory(const std::string &root) {
     return false;
   std::vector<Ref> refs(1);
   int64_t offset = 0;
-  if (!address(operand(isLoad ? 0 + 1 : 0), refs[0], offset))
+  const Operand &place = operand(isLoad ? 1 : 0);
+  if (!address(place, refs[0], offset))
     return false;
+  // Parameters of calls are variables of the caller.
+  if (space == Space::Param && place.elements[0].kind == Operand::Symbol &&
+      module.variables[place.elements[0].index].space == Space::Local)
+    space = Space::Local;
   const Operand &data = operand(isLoad ? 0 : 1);
   std::vector<Operand> elements =
       data.kind == Operand::Vector ? data.elements : std::vector<Operand>{data};
@@ -140,7 +148,7 @@ bool Decoder::decodeAtomic(const std::string &root) {
   Modifiers mods(*current);
   bool isAtom = root == "atom";
   if (mods.has("async"))
-    return unsupported();
+    return decodeStoreAsync();
   uint32_t flags = 0;
   bool hasHint = mods.has("L2::cache_hint");
   bool hasScope = mods.has("cta") || mods.has("cluster");

@@ -232,7 +232,9 @@ bool Decoder::decodeWarp(const std::string &root) {
         op = value;
     Type type = mods.takeType();
     std::vector<Ref> refs(3);
-    if (op == AtomicOp::Cas || byteSize(type) != 4 || type == Type::F32)
+    bool isFloat = type == Type::F32;
+    if (op == AtomicOp::Cas || byteSize(type) != 4 ||
+        (isFloat && op != AtomicOp::Min && op != AtomicOp::Max))
       return unsupported();
     if (!allTaken(mods) || !expectOperands(3, 3) ||
         !source(operand(1), type, 4, refs[1]) ||

@@ -8,6 +8,7 @@
 #define BACKFUSE_RUNTIME_EMULATOR_DECODER_H
 
 #include "runtime/emulator/Kernel.h"
+#include "runtime/emulator/TensorMap.h"
 
 #include <algorithm>
 #include <cstring>
@@ -120,7 +121,8 @@ private:
   std::map<std::pair<uint64_t, unsigned>, uint32_t> constantOffsets;
   std::map<std::tuple<int, uint32_t, int64_t, unsigned>, uint32_t> entryVregs;
   std::map<uint32_t, uint64_t> sharedOffsets, localOffsets;
-  uint32_t ctaGroupLine = 0; ///< the first instruction that names one
+  uint32_t carryVreg = ~0u;         ///< the condition code, once used
+  uint32_t ctaGroupLine = 0;        ///< the first instruction that names one
   std::vector<Inst> pendingResizes; ///< emitted behind the current instruction
   std::vector<std::vector<Ref>> pendingResizeRefs;
 
@@ -325,8 +327,7 @@ private:
         return fail("expects a value, but got predicate '" +
                     function.regs[operand.index].name + "'");
       if (regType == Type::B128)
-        return fail("128-bit registers ('" +
-                    function.regs[operand.index].name +
+        return fail("128-bit registers ('" + function.regs[operand.index].name +
                     "') are not supported by the emulator here");
       ref = vregRef(vregOf[operand.index]);
       if (ref.bytes == bytes)
@@ -576,6 +577,18 @@ private:
   bool decodeClusterLaunch();
   bool decodeWideMove();
   bool decodeMisc(const std::string &root);
+  bool threeInputs(Modifiers &mods, LaneOp op, Type type, uint32_t flags);
+  bool mixedPrecision(Modifiers &mods, const std::string &root, uint32_t flags);
+  bool decodeWarpMma();
+  bool decodeStoreAsync();
+  bool decodeTensorMap();
+  bool decodeBranchIndexed();
+  bool decodeCarry(const std::string &root);
+  bool decodePacked(const std::string &root);
+  bool decodeVideo(const std::string &root);
+  bool decodeConvertPacked();
+  bool decodeRare(const std::string &root, bool &isRare);
+  Inst &emitScalar(ScalarFn fn, uint32_t flags, const std::vector<Ref> &refs);
   bool takeCmp(Modifiers &mods, Compare &compare, bool isFloatType);
   void takeMemoryModifiers(Modifiers &mods, uint32_t &flags);
   bool takeSpace(Modifiers &mods, Space &space, uint32_t &flags);

@@ -72,6 +72,10 @@ struct LaunchOptions {
   unsigned registersPerThread =
       0; ///< at launch; 0: from .maxnreg or the block's size
   std::vector<std::string> roles; ///< "0-3 load", "4-11 multiply", for messages
+  /// Report also what the manual forbids and GPUs tolerate, so that other
+  /// compilers do it; docs/emulator.md lists it.
+  bool strict = true;
+  bool profile = false; ///< fill Report::sharedSites
   /// The launch stops with an error soon after this becomes true.
   const std::atomic<bool> *interrupt = nullptr;
   uint64_t memoryLimit = 0; ///< bytes of resident CTAs' memory; 0 is none
@@ -98,6 +102,18 @@ struct Report {
   uint64_t ctas = 0;
   std::vector<std::pair<std::string, uint64_t>>
       classes; ///< instructions by class
+  /// The same waits by the role of the warp, or "warp 3".
+  std::vector<std::pair<std::string, uint64_t>> waitsByRole;
+  unsigned liveRegisters = 0; ///< 32-bit registers live at once
+  /// An instruction that accesses shared memory, how often warps executed it,
+  /// how many times the banks worked for that and how many would have done
+  /// without conflicts.
+  struct SharedSite {
+    unsigned line = 0;
+    std::string instruction;
+    uint64_t accesses = 0, wavefronts = 0, ideal = 0;
+  };
+  std::vector<SharedSite> sharedSites;
 };
 
 /// A loaded PTX module.
@@ -138,6 +154,8 @@ public:
   /// instruction.
   Error loadPtx(std::string_view ptx, std::unique_ptr<Module> &module);
 
+  /// Modules whose variables need more are refused; 0 is no limit.
+  void setMemoryLimit(uint64_t bytes);
   /// Device memory at an address of its own. Uninitialised memory reads as
   /// 0xff, and reading it before it is written is an error with checks on.
   uint64_t allocate(uint64_t bytes, const std::string &name,

@@ -268,6 +268,7 @@ static bool needsConvergence(Op op) {
   case Op::LdMatrix:
   case Op::MovMatrix:
   case Op::WarpMma:
+  case Op::TensorMapCopy:
   case Op::TensorAlloc:
   case Op::TensorDealloc:
   case Op::TensorRelinquish:
@@ -278,6 +279,43 @@ static bool needsConvergence(Op op) {
   default:
     return false;
   }
+}
+
+bool Executor::branchIndexed(Warp &warp, Fragment &fragment, const Inst &inst,
+                             uint32_t active) {
+  const std::vector<uint32_t> &targets = kernel.branchTables[inst.target];
+  const Ref &index = kernel.refs[inst.firstRef];
+  // Places and who goes there, in the order of lanes.
+  std::vector<std::pair<uint32_t, uint32_t>> ways;
+  if (uint32_t rest = fragment.mask & ~active)
+    ways.emplace_back(fragment.pc + 1, rest);
+  for (uint32_t rest = active; rest; rest &= rest - 1) {
+    unsigned lane = lowest(rest);
+    uint64_t which = value(warp, index, lane);
+    if (which >= targets.size()) {
+      fail(warp, inst, static_cast<int>(lane),
+           "index " + std::to_string(which) + " is beyond the list of " +
+               std::to_string(targets.size()) + " targets");
+      return false;
+    }
+    auto way = std::find_if(ways.begin(), ways.end(), [&](const auto &w) {
+      return w.first == targets[which];
+    });
+    if (way == ways.end())
+      ways.emplace_back(targets[which], 1u << lane);
+    else
+      way->second |= 1u << lane;
+  }
+  fragment.pc = ways[0].first;
+  fragment.mask = ways[0].second;
+  for (size_t i = 1; i < ways.size(); ++i) {
+    Fragment other;
+    other.pc = ways[i].first;
+    other.mask = ways[i].second;
+    other.lastTurn = warp.turn;
+    warp.fragments.push_back(other);
+  }
+  return true;
 }
 
 void Executor::runWarp(Warp &warp, uint64_t quantum) {
@@ -514,6 +552,11 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
         warp.fragments.push_back(taken);
         goto nextFragment; // `fragment` may have moved
       }
+      case Op::BranchIndexed:
+        fragment.pc = pc;
+        if (!branchIndexed(warp, fragment, inst, active))
+          stop = true;
+        goto nextFragment; // `fragment` may have moved
       case Op::Exit:
         fragment.pc = pc + 1;
         execExit(warp, fragment, active);

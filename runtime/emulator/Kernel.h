@@ -91,6 +91,11 @@ enum class Op : uint8_t {
   LdMatrix,
   MovMatrix,
   WarpMma,
+  Scalar, ///< d, sources; `scalar`
+  TensorMapReplace,
+  TensorMapCopy,
+  TensorMapAcquire,
+  StoreAsync,
   NanoSleep,
   GridWait,
   GridLaunch,
@@ -130,6 +135,14 @@ enum class AtomicOp : uint8_t {
   Inc,
   Dec
 };
+/// Types of mma.sync's operands.
+enum class MmaType : uint8_t { F16, BF16, TF32, S8, U8, E4M3, E5M2, F64 };
+inline unsigned mmaBits(MmaType type) {
+  return type == MmaType::F64                              ? 64
+         : type == MmaType::TF32                           ? 32
+         : type == MmaType::F16 || type == MmaType::BF16 ? 16
+                                                           : 8;
+}
 enum class ReduceOp : uint8_t { None, And, Or, Popc };
 
 /// A place where an operand's 32 values are.
@@ -144,6 +157,9 @@ struct Ref {
   uint32_t offset = 0;  ///< bytes into registers or constants; predicate slot;
                         ///< constant predicate
 };
+
+/// A function of one lane's values, for what is too rare for vector code.
+using ScalarFn = uint64_t (*)(const uint64_t *sources, uint32_t flags);
 
 namespace inst {
 enum : uint32_t {
@@ -223,6 +239,7 @@ struct Inst {
   int64_t imm = 0;
   LaneFn lane = nullptr;
   CompareFn compare = nullptr;
+  ScalarFn scalar = nullptr;
   uint32_t target = 0; ///< index of an instruction
   uint32_t source = 0; ///< index into the function's syntax tree
 };

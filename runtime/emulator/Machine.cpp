@@ -73,12 +73,15 @@ Error Module::kernelInfo(const std::string &name, KernelInfo &info) const {
 
 struct Machine::Impl {
   DeviceMemory memory;
+  uint64_t memoryLimit = 0;
   uint64_t launches = 0;
   uint32_t lastLaunch = 0; ///< Launch::id
 };
 
 Machine::Machine() : impl(new Impl) {}
 Machine::~Machine() = default;
+
+void Machine::setMemoryLimit(uint64_t bytes) { impl->memoryLimit = bytes; }
 
 Error Machine::loadPtx(std::string_view text, std::unique_ptr<Module> &result) {
   ptx::Module syntax;
@@ -87,6 +90,15 @@ Error Machine::loadPtx(std::string_view text, std::unique_ptr<Module> &result) {
   auto module = std::make_unique<Module>();
   std::vector<uint64_t> &addresses = module->impl->variableAddresses;
   addresses.assign(syntax.variables.size(), 0);
+  uint64_t needed = 0;
+  for (const ptx::Variable &variable : syntax.variables)
+    if (variable.space == Space::Global || variable.space == Space::Const) {
+      needed += variable.bytes; // of each at most 2^32
+      if (impl->memoryLimit && needed > impl->memoryLimit)
+        return Error("line " + std::to_string(variable.line) +
+                     ": the module's variables need more than " +
+                     std::to_string(impl->memoryLimit) + " bytes");
+    }
   for (size_t i = 0; i < syntax.variables.size(); ++i) {
     const ptx::Variable &variable = syntax.variables[i];
     if ((variable.space != Space::Global && variable.space != Space::Const) ||
@@ -115,10 +127,13 @@ Error Machine::loadPtx(std::string_view text, std::unique_ptr<Module> &result) {
     }
   for (const ptx::Function &function : syntax.functions) {
     if (!function.isEntry)
-      continue; // only what is called matters, and calls are refused
+      continue; // only what is called matters
     module->impl->kernels.emplace_back();
+    ptx::Function inlined;
+    if (Error error = ptx::inlineCalls(syntax, function, inlined))
+      return error;
     if (Error error = decodeKernel(
-            syntax, function, [&](uint32_t i) { return addresses[i]; },
+            syntax, inlined, [&](uint32_t i) { return addresses[i]; },
             module->impl->kernels.back()))
       return error;
   }
@@ -256,6 +271,8 @@ Error parseLaunchOptions(const std::string &text, LaunchOptions &options) {
       options.order = Order::Adversarial;
     else if (key == "checks" && (value == "on" || value == "off"))
       options.checks = value == "on";
+    else if (key == "strict" && (value == "on" || value == "off"))
+      options.strict = value == "on";
     else if (key == "tensor-fences" && (value == "on" || value == "off"))
       options.tensorFences = value == "on";
     else if (key == "seed" && isNumber)
@@ -269,7 +286,8 @@ Error parseLaunchOptions(const std::string &text, LaunchOptions &options) {
     else
       return Error("cannot use '" + item +
                    "': expected order=inorder|random|adversarial, seed=N, "
-                   "checks=on|off, tensor-fences=on|off, threads=N or sms=N (1 to 1024) or steps=N");
+                   "checks=on|off, strict=on|off, tensor-fences=on|off, "
+                   "threads=N or sms=N (1 to 1024) or steps=N");
   }
   return Error::success();
 }
@@ -529,6 +547,9 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
   launch.options = options;
   launch.params = params;
   launch.classCounts.assign(256, 0);
+  launch.waitsOfWarp.assign((shape.block.count() + 31) / 32, 0);
+  if (options.profile)
+    launch.sites.resize(kernel->lines.size());
   launch.smemEnd = shape.dynamicSmemBytes
                        ? kernel->dynamicOffset + shape.dynamicSmemBytes
                        : kernel->sharedBytes;
@@ -590,6 +611,25 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
     if (launch.classCounts[i])
       report.classes.emplace_back(opName(static_cast<Op>(i)),
                                   launch.classCounts[i]);
+  report.liveRegisters = kernel->peakRegisters;
+  for (size_t i = 0; i < launch.waitsOfWarp.size(); ++i) {
+    std::string role = launch.warpRoles[i].empty() ? "warp " + std::to_string(i)
+                                                   : launch.warpRoles[i];
+    auto &list = report.waitsByRole;
+    auto found = std::find_if(list.begin(), list.end(), [&](const auto &entry) {
+      return entry.first == role;
+    });
+    if (found != list.end())
+      found->second += launch.waitsOfWarp[i];
+    else if (launch.waitsOfWarp[i])
+      list.emplace_back(role, launch.waitsOfWarp[i]);
+  }
+  for (size_t i = 0; i < launch.sites.size(); ++i)
+    if (launch.sites[i].accesses) {
+      launch.sites[i].line = kernel->lines[i];
+      launch.sites[i].instruction = kernel->texts[i];
+      report.sharedSites.push_back(launch.sites[i]);
+    }
   return launch.error.empty() ? Error::success() : Error(launch.error);
 }
 

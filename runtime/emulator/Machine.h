@@ -150,7 +150,8 @@ enum class CopyKind : uint8_t {
   BulkShared,
   CpAsync,
   CpArrive,
-  Cancel ///< clusterlaunchcontrol.try_cancel
+  StoreAsync, ///< `data`; `reduce` is Exch for st.async
+  Cancel      ///< clusterlaunchcontrol.try_cancel
 };
 
 /// A copy that was issued and is not complete.
@@ -259,6 +260,8 @@ struct Launch {
   uint32_t numClusters = 0;
   Report report;
   std::vector<uint64_t> classCounts;
+  std::vector<uint64_t> waitsOfWarp;
+  std::vector<Report::SharedSite> sites; ///< by index into the syntax tree
 
   void fail(const std::string &message);
 };
@@ -303,6 +306,13 @@ private:
   const LaneTable &table;
   const uint8_t *constants;
   Report counts;
+  std::vector<uint64_t> waitsOfWarp; ///< by index in the CTA
+  struct Banks {
+    uint64_t accesses = 0, wavefronts = 0, ideal = 0;
+  };
+  std::vector<Banks> banks; ///< per instruction, with options.profile
+  void countBanks(const Inst &inst, const uint32_t (&addresses)[32],
+                  uint32_t mask, unsigned bytes);
   std::vector<uint64_t> classCounts;
   std::vector<float> panelA, panelB;
   const bool checks;
@@ -370,7 +380,17 @@ private:
                        const Cta &owner, MbarrierClocks &barrier);
   void mbarrierMayComplete(Cta &cta, uint32_t offset, uint64_t bits);
 
+  // RareOps.cpp
+  bool execRare(Warp &warp, const Inst &inst, uint32_t mask);
+  void warpMma(Warp &warp, const Inst &inst);
+  bool replaceInMap(Warp &warp, const Inst &inst, uint32_t mask);
+  bool copyMap(Warp &warp, const Inst &inst, uint32_t mask);
+  /// Lanes of a fragment part ways; false if all go on at `pc`.
+  bool branchIndexed(Warp &warp, Fragment &fragment, const Inst &inst,
+                     uint32_t active);
+
   // Async.cpp
+  bool issueStoreAsync(Warp &warp, const Inst &inst, uint32_t mask);
   bool issueCopy(Warp &warp, const Inst &inst, uint32_t mask);
   bool checkCopyIssue(Warp &warp, const Copy &copy);
   bool issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask);

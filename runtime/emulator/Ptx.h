@@ -81,7 +81,7 @@ struct Operand {
     F32,     ///< 0f...: `bits` of a float
     F64,     ///< 0d... or decimal: `bits` of a double
     Symbol,  ///< `index` into Module::variables, plus `offset`
-    Label,   ///< `index` of an instruction
+    Label,   ///< `index` of an instruction; in a Vector: of brx.idx
     Address, ///< `elements[0]` is the base, plus `offset`; further elements as
              ///< written
     Vector,  ///< {a, b, ...}
@@ -119,6 +119,7 @@ struct Function {
   unsigned line = 0;
   std::vector<Register> regs;
   std::vector<uint32_t> params;    ///< indices into Module::variables
+  std::vector<uint32_t> results;   ///< the same; of entries: none
   std::vector<uint32_t> variables; ///< declared inside
   std::vector<Instruction> body;
   uint64_t paramBytes = 0;
@@ -144,6 +145,10 @@ extern const std::vector<std::string> specialRegisterNames;
 
 /// Parses `text`. An error names the line.
 Error parse(std::string_view text, Module &module);
+
+/// `entry` with the functions that it calls in place of the calls.
+Error inlineCalls(const Module &module, const Function &entry,
+                  Function &result);
 
 } // namespace ptx
 } // namespace backfuse::emulator

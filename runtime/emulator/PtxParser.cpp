@@ -302,8 +302,14 @@ struct Binding {
 struct Scope {
   std::unordered_map<std::string, Binding> names;
   std::unordered_map<std::string, uint32_t> labels;
-  /// Operands that name a label not yet seen: (instruction, operand).
-  std::vector<std::pair<uint32_t, uint32_t>> pending;
+  /// Operands that name a label not yet seen: instruction, operand and, in
+  /// the list of brx.idx, element.
+  struct Pending {
+    uint32_t instruction, operand;
+    int64_t element;
+  };
+  std::vector<Pending> pending;
+  std::unordered_map<std::string, std::vector<std::string>> targetLists;
 };
 
 uint64_t alignTo(uint64_t value, uint64_t align) {
@@ -568,7 +574,9 @@ private:
   bool parseVariable(Space space, bool isExtern,
                      std::vector<uint32_t> *params) {
     Variable variable;
-    variable.space = space;
+    // What a function passes to those that it calls is its own.
+    variable.space =
+        function && !params && space == Space::Param ? Space::Local : space;
     variable.isExtern = isExtern;
     variable.line = peek().line;
     uint64_t vectorLength = 1;
@@ -749,8 +757,7 @@ private:
     parsed.isEntry = is(".entry");
     next();
     scopes.emplace_back();
-    std::vector<uint32_t> results;
-    if (!parsed.isEntry && !parseParameterList(results))
+    if (!parsed.isEntry && !parseParameterList(parsed.results))
       return false;
     if (peek().kind != Token::Identifier)
       return fail("expects a function's name, but got '" +
@@ -798,7 +805,7 @@ private:
         return false;
     }
     if (accept(";") || isExtern) {
-      // A declaration: a call of it is refused when it is decoded.
+      // A declaration: its body may follow; if not, a call of it is refused.
       scopes.pop_back();
       return true;
     }
@@ -829,8 +836,13 @@ private:
     scopes.pop_back();
     Scope &outer = scopes.back();
     bool isOutermost = scopes.size() == 2;
-    for (auto [instruction, index] : scope.pending) {
-      Operand &operand = function->body[instruction].operands[index];
+    for (const Scope::Pending &pending : scope.pending) {
+      const uint32_t instruction = pending.instruction;
+      Operand &whole = function->body[instruction].operands[pending.operand];
+      Operand &operand =
+          pending.element < 0
+              ? whole
+              : whole.elements[static_cast<size_t>(pending.element)];
       auto found = scope.labels.find(operand.name);
       if (found != scope.labels.end())
         operand.index = found->second;
@@ -838,7 +850,7 @@ private:
         return failAt(function->body[instruction].line,
                       "unknown label '" + operand.name + "'");
       else
-        outer.pending.emplace_back(instruction, index);
+        outer.pending.push_back(pending);
     }
     return true;
   }
@@ -872,11 +884,45 @@ private:
       auto where = static_cast<uint32_t>(function->body.size());
       if (!scopes.back().labels.emplace(name, where).second)
         return failAt(token.line, "label '" + name + "' is defined twice");
-      if (is(".branchtargets") || is(".calltargets") || is(".callprototype"))
+      if (accept(".branchtargets"))
+        return parseBranchTargets(scopes.back().targetLists[name]);
+      if (is(".calltargets") || is(".callprototype"))
         return fail("unsupported directive '" + std::string(peek().text) + "'");
       return true;
     }
     return parseInstruction();
+  }
+
+  bool parseBranchTargets(std::vector<std::string> &list) {
+    list.clear();
+    do {
+      if (peek().kind != Token::Identifier)
+        return fail("expects a label");
+      list.emplace_back(next().text);
+    } while (accept(","));
+    return expect(";");
+  }
+
+  /// The labels that the last operand of brx.idx names.
+  bool resolveTargetList(Instruction &instruction) {
+    if (instruction.operands.size() != 2 ||
+        instruction.operands[1].kind != Operand::Label)
+      return failAt(instruction.line, "expects an index and a list of targets");
+    Operand &list = instruction.operands[1];
+    for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
+      auto found = scope->targetLists.find(list.name);
+      if (found == scope->targetLists.end())
+        continue;
+      list.kind = Operand::Vector;
+      for (const std::string &name : found->second) {
+        list.elements.emplace_back();
+        list.elements.back().kind = Operand::Label;
+        list.elements.back().name = name;
+      }
+      return true;
+    }
+    return failAt(instruction.line, "unknown list of targets '" + list.name +
+                                        "': expects it before its use");
   }
 
   bool parseRegisters() {
@@ -957,7 +1003,8 @@ private:
     } else if (!is(";")) {
       do {
         Operand operand;
-        if (!parseOperand(operand, takesLabel))
+        bool isIndex = root == "brx" && instruction.operands.empty();
+        if (!parseOperand(operand, takesLabel && !isIndex))
           return false;
         instruction.operands.push_back(std::move(operand));
       } while (accept(","));
@@ -965,10 +1012,17 @@ private:
     if (!accept(";"))
       return fail("expects ';' after '" + std::string(text) + "', but got '" +
                   std::string(peek().text) + "'");
+    if (root == "brx" && !resolveTargetList(instruction))
+      return false;
     auto where = static_cast<uint32_t>(function->body.size());
-    for (uint32_t i = 0; i < instruction.operands.size(); ++i)
-      if (instruction.operands[i].kind == Operand::Label)
-        scopes.back().pending.emplace_back(where, i);
+    for (uint32_t i = 0; i < instruction.operands.size(); ++i) {
+      const Operand &operand = instruction.operands[i];
+      if (operand.kind == Operand::Label)
+        scopes.back().pending.push_back({where, i, -1});
+      for (size_t e = 0; e < operand.elements.size(); ++e)
+        if (operand.elements[e].kind == Operand::Label)
+          scopes.back().pending.push_back({where, i, static_cast<int64_t>(e)});
+    }
     function->body.push_back(std::move(instruction));
     return true;
   }

@@ -23,6 +23,9 @@ Executor::Executor(Launch &launch)
     : launch(launch), kernel(*launch.kernel), table(*launch.table),
       constants(launch.kernel->constants.data()), checks(launch.checks) {
   classCounts.assign(256, 0);
+  waitsOfWarp.assign(launch.warpRoles.size(), 0);
+  if (launch.options.profile)
+    banks.resize(kernel.code.size());
 }
 
 void Executor::finish() {
@@ -42,6 +45,40 @@ void Executor::finish() {
   to.ctas += counts.ctas;
   for (size_t i = 0; i < classCounts.size(); ++i)
     launch.classCounts[i] += classCounts[i];
+  for (size_t i = 0; i < waitsOfWarp.size(); ++i)
+    launch.waitsOfWarp[i] += waitsOfWarp[i];
+  for (size_t i = 0; i < banks.size(); ++i) {
+    Report::SharedSite &site = launch.sites[kernel.code[i].source];
+    site.accesses += banks[i].accesses;
+    site.wavefronts += banks[i].wavefronts;
+    site.ideal += banks[i].ideal;
+  }
+}
+
+/// 32 banks of 4 bytes: threads whose accesses fill 128 bytes are served
+/// together, as often as there are different words in one bank.
+void Executor::countBanks(const Inst &inst, const uint32_t (&addresses)[32],
+                          uint32_t mask, unsigned bytes) {
+  Banks &site = banks[static_cast<size_t>(&inst - kernel.code.data())];
+  ++site.accesses;
+  const unsigned group = bytes <= 4 ? 32 : 128 / bytes;
+  for (unsigned first = 0; first < 32; first += group) {
+    uint32_t words[32 * 4];
+    unsigned count = 0;
+    for (unsigned lane = first; lane < first + group; ++lane)
+      if (mask >> lane & 1)
+        for (unsigned w = 0; w < (bytes + 3) / 4; ++w)
+          words[count++] = addresses[lane] / 4 + w;
+    if (!count)
+      continue;
+    std::sort(words, words + count);
+    count = static_cast<unsigned>(std::unique(words, words + count) - words);
+    unsigned perBank[32] = {}, most = 0;
+    for (unsigned i = 0; i < count; ++i)
+      most = std::max(most, ++perBank[words[i] % 32]);
+    site.wavefronts += most;
+    ++site.ideal;
+  }
 }
 
 std::unique_ptr<Cluster> Executor::makeCluster(uint32_t linear) {

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/emulator/TensorMap.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -138,6 +139,74 @@ Error encodeTiled(const TensorMapParams &params, uint8_t (&out)[128]) {
   encoded.checksum = checksumOf(encoded);
   std::memset(out, 0, 128);
   std::memcpy(out, &encoded, sizeof encoded);
+  return Error::success();
+}
+
+Error replaceField(uint8_t *bytes, MapField field, unsigned index,
+                   uint64_t value) {
+  Encoded encoded;
+  std::memcpy(&encoded, bytes, sizeof encoded);
+  bool isZero = std::all_of(bytes, bytes + 128, [](uint8_t b) { return !b; });
+  if (isZero) {
+    std::memcpy(encoded.magic, mapMagic, 8);
+    encoded.rank = 1;
+  } else if (std::memcmp(encoded.magic, mapMagic, 8) ||
+             encoded.checksum != checksumOf(encoded)) {
+    return Error("these 128 bytes are neither a tensor map nor zeros");
+  }
+  // The instruction numbers the last types otherwise than the driver does.
+  static const uint8_t types[] = {0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12};
+  if (index > 4 || (field == MapField::Stride && index > 3))
+    return invalid("no dimension " + std::to_string(index));
+  switch (field) {
+  case MapField::Address:
+    encoded.address = value;
+    break;
+  case MapField::Rank:
+    if (value > 4)
+      return invalid("expects a rank of 1 to 5, less one, but got " +
+                     std::to_string(value));
+    encoded.rank = static_cast<uint8_t>(value + 1);
+    break;
+  case MapField::Box:
+    if (value > 256)
+      return invalid("expects a box of at most 256, but got " +
+                     std::to_string(value));
+    encoded.box[index] = static_cast<uint16_t>(value);
+    break;
+  case MapField::Size:
+    encoded.sizes[index] = value;
+    break;
+  case MapField::Stride:
+    encoded.strides[index] = value;
+    break;
+  case MapField::ElementStride:
+    encoded.elementStrides[index] = static_cast<uint8_t>(value);
+    break;
+  case MapField::ElementType:
+    if (value >= sizeof types)
+      return invalid("unsupported element type " + std::to_string(value));
+    encoded.type = types[value];
+    break;
+  case MapField::Interleave:
+    if (value)
+      return invalid("interleaved layouts are not supported by the emulator");
+    break;
+  case MapField::Swizzle:
+    if (value > 3)
+      return invalid("this swizzle mode is not supported by the emulator");
+    encoded.swizzle = static_cast<uint8_t>(value);
+    break;
+  case MapField::SwizzleAtomicity:
+    if (value)
+      return invalid("this swizzle atomicity is not supported by the emulator");
+    break;
+  case MapField::Fill:
+    encoded.oobNan = value != 0;
+    break;
+  }
+  encoded.checksum = checksumOf(encoded);
+  std::memcpy(bytes, &encoded, sizeof encoded);
   return Error::success();
 }
 

@@ -64,6 +64,25 @@ Error encodeTiled(const TensorMapParams &params, uint8_t (&out)[128]);
 /// The reverse; an error if the bytes are not a tensor map.
 Error decodeTiled(const uint8_t *bytes, TensorMapParams &params);
 
+/// What tensormap.replace can change, one field at a time.
+enum class MapField : uint8_t {
+  Address,
+  Rank,
+  Box,
+  Size,
+  Stride,
+  ElementStride,
+  ElementType,
+  Interleave,
+  Swizzle,
+  SwizzleAtomicity,
+  Fill
+};
+/// Changes a field of the 128 bytes of a map, which may be zeros: a new map.
+/// Whether the fields go together is checked where the map is used.
+Error replaceField(uint8_t *bytes, MapField field, unsigned index,
+                   uint64_t value);
+
 /// The address at which a byte of a tile lands: XOR on bits of the address.
 inline uint32_t swizzled(MapSwizzle mode, uint32_t address) {
   switch (mode) {

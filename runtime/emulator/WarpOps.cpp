@@ -109,8 +109,11 @@ bool Executor::execWarpOp(Warp &warp, const Inst &inst, uint32_t mask) {
     auto op = static_cast<AtomicOp>(inst.sub);
     uint64_t result = value(warp, refs[1], lowest(mask));
     for (uint32_t rest = mask & (mask - 1); rest; rest &= rest - 1)
-      result = combine(op, inst.type == Type::S32 ? Type::S32 : Type::U32,
-                       result, value(warp, refs[1], lowest(rest)), false);
+      result =
+          combine(op,
+                  inst.type == Type::S32 || inst.type == Type::F32 ? inst.type
+                                                                   : Type::U32,
+                  result, value(warp, refs[1], lowest(rest)), false);
     for (uint32_t rest = mask; rest; rest &= rest - 1)
       setValue(warp, refs[0], lowest(rest), static_cast<uint32_t>(result));
     return true;
@@ -277,7 +280,7 @@ bool Executor::execMisc(Warp &warp, const Inst &inst, uint32_t mask) {
     return true;
   }
   default:
-    return true;
+    return execRare(warp, inst, mask);
   }
 }
 

@@ -435,7 +435,8 @@ class Hunt:
         # Spread over the text: every fifth site first (descriptors of A and B
         # take turns), then those between.
         sites = [site for start in range(5) for site in sites[start::5]]
-        for file, i in sites[:8 * self.options.sites]:
+        # A site where the fault changes nothing says nothing: another one then.
+        for file, i in sites[:16 * self.options.sites]:
             if tried == self.options.sites:
                 break
             lines = modules[file]
@@ -454,6 +455,7 @@ class Hunt:
                 site = f"{graph[0]} {file}:{i + 1}: {lines[i].strip()[:100]}"
                 reason = self.whyHarmless(graph, bundle, file, lines, i, name)
                 if reason:
+                    tried -= 1
                     harmless.append(f"{site}: {reason}")
                     tried -= 1  # another site in its place
                 else:

@@ -20,18 +20,20 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import common
+import nvcc.problems
 import triton.problems
 
 
 def all_problems():
     yield from triton.problems.problems()
+    yield from nvcc.problems.problems()
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kernel-emu", required=True)
     parser.add_argument("--only", default="")
-    parser.add_argument("--targets", default="sm_90")
+    parser.add_argument("--targets", default="sm_90,sm_90a,sm_100,sm_100a")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("-v", action="store_true", dest="verbose")
     options = parser.parse_args()
@@ -48,9 +50,7 @@ def main():
         start = time.time()
         with tempfile.TemporaryDirectory() as folder:
             launch = common.write_launch(job, ptx, folder)
-            # Triton emits no tcgen05.fence; barriers and ptxas keep the order.
-            fences = ["--no-tensor-fences"] if target == "sm_100" else []
-            status, text = common.emulate(options.kernel_emu, launch, "--orders", orders, "--seeds", seeds, *fences)
+            status, text = common.emulate(options.kernel_emu, launch, "--orders", orders, "--seeds", seeds)
         outcome = {0: "passed", 1: "FAILED", 3: "REFUSED"}.get(status, f"BROKEN ({status})")
         table[compiler, target, outcome] += 1
         passed += status == 0

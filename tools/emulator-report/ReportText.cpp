@@ -19,6 +19,16 @@ json tools::reportJson(const emulator::Report &report) {
   json classes = json::object();
   for (const auto &[name, count] : report.classes)
     classes[name] = count;
+  json roles = json::object();
+  for (const auto &[name, count] : report.waitsByRole)
+    roles[name] = count;
+  json sites = json::array();
+  for (const emulator::Report::SharedSite &site : report.sharedSites)
+    sites.push_back({{"line", site.line},
+                     {"instruction", site.instruction},
+                     {"accesses", site.accesses},
+                     {"wavefronts", site.wavefronts},
+                     {"without_conflicts", site.ideal}});
   return {{"ctas", report.ctas},
           {"warp_instructions", report.instructions},
           {"thread_instructions", report.laneInstructions},
@@ -32,7 +42,10 @@ json tools::reportJson(const emulator::Report &report) {
             {"bulk_stored", report.bulkBytesStored},
             {"shared_loaded", report.sharedBytesLoaded},
             {"shared_stored", report.sharedBytesStored}}},
-          {"mbarrier_waits", report.barrierWaits}};
+          {"mbarrier_waits", report.barrierWaits},
+          {"mbarrier_waits_by_role", roles},
+          {"live_registers", report.liveRegisters},
+          {"shared_accesses", sites}};
 }
 
 std::string tools::reportText(const emulator::Report &report) {
@@ -57,5 +70,24 @@ std::string tools::reportText(const emulator::Report &report) {
                static_cast<double>(report.sharedBytesStored));
   text += "waits\n";
   text += line("for mbarriers", static_cast<double>(report.barrierWaits));
+  for (const auto &[name, count] : report.waitsByRole)
+    text += line(("  " + name).c_str(), static_cast<double>(count));
+  text += "registers\n";
+  text += line("live at once (32 bits)", report.liveRegisters);
+  if (report.sharedSites.empty())
+    return text;
+  text += "shared memory, by instruction: accesses of warps, times that banks "
+          "worked, without conflicts\n";
+  for (const emulator::Report::SharedSite &site : report.sharedSites) {
+    char row[160];
+    std::snprintf(row, sizeof row,
+                  "  line %-6u %-30.30s %10llu %10llu %10llu%s\n", site.line,
+                  site.instruction.c_str(),
+                  static_cast<unsigned long long>(site.accesses),
+                  static_cast<unsigned long long>(site.wavefronts),
+                  static_cast<unsigned long long>(site.ideal),
+                  site.wavefronts > site.ideal ? "  conflicts" : "");
+    text += row;
+  }
   return text;
 }

@@ -436,7 +436,7 @@ struct Texts {
   uint64_t seed = 0, numSeeds = 1, smem = 0;
   std::vector<std::string> arrays, arguments, inouts, partials, outputs,
       expected;
-  bool noChecks = false, noTensorFences = false;
+  bool noChecks = false, isStrict = false;
 };
 } // namespace
 
@@ -568,7 +568,8 @@ static void fillJob(const Texts &texts, const CLI::App &app, Job &job) {
       arrayNamed(job, argument.map.array, "tensor map");
   }
   job.options.checks = !texts.noChecks;
-  job.options.tensorFences = !texts.noTensorFences;
+  job.options.strict = job.options.tensorFences = texts.isStrict;
+  job.options.profile = !job.report.empty();
   job.memoryLimit = memoryOf(texts.memory);
   fillRuns(texts, job);
 }
@@ -626,11 +627,10 @@ std::optional<int> backfuse::emu::parseJob(int argc, char **argv, Job &job) {
   app.add_option("--seeds", texts.numSeeds,
                  "So many runs of each, from --seed on")
       ->type_name("K");
-  app.add_flag("--no-tensor-fences", texts.noTensorFences,
-               "Barriers alone order uses of tensor memory, without "
-               "tcgen05.fence, as some compilers rely on");
   app.add_flag("--no-checks", texts.noChecks,
                "No checks of races and of uninitialised data: faster");
+  app.add_flag("--strict", texts.isStrict,
+               "Report also what the manual forbids but GPUs tolerate");
   app.add_option("--steps", job.options.stepLimit,
                  "Stops after so many instructions of warps")
       ->type_name("N");
@@ -648,7 +648,7 @@ std::optional<int> backfuse::emu::parseJob(int argc, char **argv, Job &job) {
       ->expected(0, 1)
       ->default_str("text")
       ->type_name("[text|json]")
-      ->check(CLI::IsMember({"text", "json"}));
+      ->check(CLI::IsMember({"text", "json", ""}));
   app.add_flag("--list", job.list, "Lists kernels and their parameters");
   try {
     app.parse(argc, argv);

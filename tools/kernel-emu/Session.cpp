@@ -313,6 +313,7 @@ bool Session::takeOutputs(Machine &machine,
 int Session::runOnce(const Run &run) {
   // Each run has a machine of its own: no state survives.
   Machine machine;
+  machine.setMemoryLimit(job.memoryLimit);
   std::unique_ptr<emulator::Module> module;
   if (emulator::Error error = machine.loadPtx(ptx, module)) {
     printPtxError(job, ptx, error.text());

@@ -9,6 +9,10 @@
 using namespace backfuse;
 using namespace backfuse::run;
 
+void Device::printReports(bool) {
+  throw UsageError("--report needs --device=emulator, not " + name());
+}
+
 Timing Device::bench(int) { throw Failure(name() + " has no times"); }
 
 double Device::copyBandwidth() { throw Failure(name() + " has no times"); }

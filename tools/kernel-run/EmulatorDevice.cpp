@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Device.h"
 #include "runtime/emulator/Emulator.h"
+#include "tools/emulator-report/ReportText.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -48,6 +49,10 @@ public:
   std::optional<PlanSummary> plan() const override {
     return summarise(*loadedPlan);
   }
+  void printReports(bool asJson) override {
+    reports = asJson ? Reports::Json : Reports::Text;
+    defaults.profile = true;
+  }
   void run() override;
   void read(size_t output, uint64_t firstByte, uint64_t numBytes,
             void *to) override;
@@ -77,6 +82,11 @@ private:
   std::vector<Buffer> inputs, outputs;
   Buffer workspace;
   uint64_t lastTag = 0x5eed;
+  enum class Reports { None, Text, Json } reports = Reports::None;
+  nlohmann::json jsonReports;
+
+  void printReport(const std::string &kernel, const emulator::Report &report);
+  void printPlan() const;
 };
 } // namespace
 
@@ -251,6 +261,38 @@ void EmulatorDevice::runStep(const bf_step &step) {
   require(machine.launch(*modules[step.module_index], step.kernel, shape, args,
                          options, report),
           where);
+  printReport(step.kernel, report);
+}
+
+void EmulatorDevice::printReport(const std::string &kernel,
+                                 const emulator::Report &report) {
+  if (reports == Reports::Text)
+    std::printf("report of kernel %s\n%s", kernel.c_str(),
+                tools::reportText(report).c_str());
+  if (reports == Reports::Json) {
+    nlohmann::json entry = tools::reportJson(report);
+    entry["kernel"] = kernel;
+    jsonReports.push_back(entry);
+  }
+}
+
+/// What the plan knows of the same run: kernels do at least that much.
+void EmulatorDevice::printPlan() const {
+  PlanSummary summary = summarise(*loadedPlan);
+  uint64_t operations = 0;
+  for (uint64_t rate : summary.operations)
+    operations += rate;
+  if (reports == Reports::Text)
+    std::printf("plan: at least %llu bytes and %llu operations\n",
+                static_cast<unsigned long long>(summary.leastBytes),
+                static_cast<unsigned long long>(operations));
+  if (reports == Reports::Json)
+    std::printf("%s\n", nlohmann::json({{"kernels", jsonReports},
+                                        {"plan",
+                                         {{"bytes", summary.leastBytes},
+                                          {"operations", operations}}}})
+                            .dump(1)
+                            .c_str());
 }
 
 void EmulatorDevice::run() {
@@ -258,8 +300,10 @@ void EmulatorDevice::run() {
     forget(output);
   forget(workspace);
   uint32_t numSteps = loadedPlan->info().num_steps;
+  jsonReports = nlohmann::json::array();
   for (uint32_t i = 0; i < numSteps; ++i)
     runStep(loadedPlan->step(i));
+  printPlan();
   // Known with the emulator's checks on.
   for (const Buffer &output : outputs) {
     uint64_t unwritten =

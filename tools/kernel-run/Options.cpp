@@ -237,6 +237,12 @@ std::optional<int> backfuse::run::parseOptions(int argc, char **argv,
                  "on the emulator: modules from DIR/TARGET.N.ptx, where that "
                  "is there, in place of the bundle's")
       ->type_name("DIR");
+  CLI::Option *report =
+      app.add_option("--report", options.emulatorReport,
+                     "on the emulator: print what each kernel did")
+          ->expected(0, 1)
+          ->type_name("[text|json]")
+          ->check(CLI::IsMember({"text", "json", ""}));
   app.add_option("--write-ptx", options.writePtxDir,
                  "write the bundle's PTX as DIR/TARGET.N.ptx, run nothing")
       ->type_name("DIR");
@@ -252,6 +258,8 @@ std::optional<int> backfuse::run::parseOptions(int argc, char **argv,
       auto [name, file] = splitPair(input, "--input");
       insertOnce(options.inputFiles, name, file, "--input");
     }
+    if (*report && options.emulatorReport.empty())
+      options.emulatorReport = "text";
     if (*checkOption)
       options.check = check;
     if (*maxOption)

@@ -31,6 +31,7 @@ struct Options {
   std::string digestsFile;
   std::string compareDigestsFile;
   std::string ptxDir;
+  std::string emulatorReport; ///< "", "text" or "json"
   std::string writePtxDir;
   bool list = false;
 };

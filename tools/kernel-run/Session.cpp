@@ -364,6 +364,8 @@ int Session::run() {
   checkHardInputs();
   std::vector<Case> cases = chooseCases();
   device = makeDevice(options.device, bundle, options.ptxDir);
+  if (!options.emulatorReport.empty())
+    device->printReports(options.emulatorReport == "json");
   if (options.bench && !device->canBench())
     throw UsageError("--bench needs a GPU: device " + device->name() +
                      " has no times");

@@ -17,6 +17,7 @@ struct Launch {
   uint64_t seed = 0;
   bool initialised = true; ///< the output buffer
   bool checks = true;
+  bool strict = true;
 };
 
 inline std::string run(const std::string &body, const Launch &launch) {
@@ -28,6 +29,7 @@ inline std::string run(const std::string &body, const Launch &launch) {
   kernel.options.order = launch.order;
   kernel.options.seed = launch.seed;
   kernel.options.checks = launch.checks;
+  kernel.options.strict = launch.strict;
   kernel.options.roles = {"0-0 load", "1-3 multiply"};
   uint64_t from = kernel.upload(std::vector<uint32_t>(256, 7), "in");
   EXPECT_FALSE(kernel.machine.setReadOnly(from, true));
