@@ -457,6 +457,7 @@ class Hunt:
                 if reason:
                     tried -= 1
                     harmless.append(f"{site}: {reason}")
+                    tried -= 1  # another site in its place
                 else:
                     missed.append(site)
                 if self.options.verbose:
