@@ -33,19 +33,6 @@ static double elementBytes(Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8.0;
 }
 
-static bool isPrecision(mlp::ContractionAttr contraction,
-                        mlp::Precision precision) {
-  return contraction.getPrecision() &&
-         contraction.getPrecision().getValue() == precision;
-}
-
-/// Whether contraction `i` takes the second part of an operand, and an f32
-/// operand that is in the stage for the first part already.
-static bool sharesStage(mlp::FusedOp fused, unsigned i) {
-  return i > 0 && isPrecision(fused.getContraction(i), mlp::Precision::Bf16) &&
-         isPrecision(fused.getContraction(i - 1), mlp::Precision::Bf16x3);
-}
-
 /// Bytes of the operands that a step of contraction `i` loads for itself.
 static double loadedBytes(mlp::FusedOp fused, unsigned i,
                           const TileConfig &config) {
@@ -55,7 +42,7 @@ static double loadedBytes(mlp::FusedOp fused, unsigned i,
     double width = elementBytes(fused.getOperandOf(i, side).getType());
     double extent =
         double(tile[side == mlp::Side::A ? 0 : 1]) / config.ctaGroup;
-    if (width == 2 || !sharesStage(fused, i))
+    if (width == 2 || !isSecondPart(fused, i))
       bytes += extent * tile[2] * width;
   }
   return bytes;
@@ -66,7 +53,7 @@ static double loadedBytes(mlp::FusedOp fused, unsigned i,
 static int64_t stageBytes(mlp::FusedOp fused, const TileConfig &config) {
   double bytes = 0, most = 0;
   for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
-    bytes = (sharesStage(fused, i) ? bytes : 0) + loadedBytes(fused, i, config);
+    bytes = (isSecondPart(fused, i) ? bytes : 0) + loadedBytes(fused, i, config);
     most = std::max(most, bytes);
   }
   return int64_t(most);
@@ -205,14 +192,14 @@ static Step stepOf(mlp::FusedOp fused, unsigned contraction,
   double height = double(tile[0]) / config.ctaGroup / 128;
   // An f32 operand in two parts takes two products.
   mlp::ContractionAttr attr = fused.getContraction(contraction);
-  double products = isPrecision(attr, mlp::Precision::Bf16x3) ? 2 : 1;
+  double products = takesTwoParts(attr) ? 2 : 1;
   step.tensorCycles = rates.mmaCycles(mmaKind(fused, contraction)) * depth *
                       height * tile[1] * products;
   // A warpgroup that converts an operand multiplies nothing meanwhile; the other
   // one fills in what it can.
   bool converts = elementBytes(fused.getA(contraction).getType()) !=
                       elementBytes(fused.getB(contraction).getType()) &&
-                  !sharesStage(fused, contraction);
+                  !isSecondPart(fused, contraction);
   if (converts) {
     // Of one product a step, power leaves a higher clock.
     if (products == 1)

@@ -42,6 +42,28 @@ int64_t backfuse::stagingBytes(mlp::FusedOp fused) {
   return std::max(serves, 2 * fewest * stagedRowBytes(fused));
 }
 
+bool backfuse::takesTwoParts(mlp::ContractionAttr contraction) {
+  return contraction.getPrecision() &&
+         contraction.getPrecision().getValue() == mlp::Precision::Bf16x3;
+}
+
+bool backfuse::isSecondPart(mlp::FusedOp fused, unsigned i) {
+  if (i == 0)
+    return false;
+  mlp::ContractionAttr attr = fused.getContraction(i);
+  mlp::ContractionAttr before = fused.getContraction(i - 1);
+  if (!takesTwoParts(before) || takesTwoParts(attr) || !attr.getPrecision() ||
+      attr.getAcc() != before.getAcc() || attr.getK() != before.getK() ||
+      attr.getA() != before.getA() || attr.getB() != before.getB())
+    return false;
+  return llvm::any_of(
+      ArrayRef{mlp::Side::A, mlp::Side::B}, [&](mlp::Side side) {
+        Value operand = fused.getOperandOf(i, side);
+        return operand == fused.getOperandOf(i - 1, side) &&
+               getElementTypeOrSelf(operand.getType()).isF32();
+      });
+}
+
 std::optional<EntryLayout> backfuse::layOutEntry(mlp::FusedOp fused,
                                                  int64_t slotBytes,
                                                  int64_t numSlots,

@@ -25,6 +25,12 @@ struct EntryLayout {
 /// transposed: with its B, which is f32 where A is not, in the place of A.
 bool isComputedTransposed(mlp::FusedOp fused);
 
+/// Whether the contraction's f32 operand is cut into two parts of bf16.
+bool takesTwoParts(mlp::ContractionAttr contraction);
+/// Whether contraction `i` multiplies the second part of an operand by the same
+/// f32 operand as the one before does the first part: they share a stage.
+bool isSecondPart(mlp::FusedOp fused, unsigned i);
+
 /// Shared memory in which the drain of such a fused op stages results: what serves
 /// well, or what its fewest rows take.
 int64_t stagingBytes(mlp::FusedOp fused);

@@ -92,9 +92,7 @@ static void describeProducts(ArrayRef<mlp::FusedOp> all, unsigned firstFused,
       Type a = getElementTypeOrSelf(fused.getA(i));
       Type element = a.isF32() ? getElementTypeOrSelf(fused.getB(i)) : a;
       // An f32 operand in two parts takes two products.
-      mlp::PrecisionAttr precision = contraction.getPrecision();
-      bool split = precision && precision.getValue() == mlp::Precision::Bf16x3;
-      for (int part = 0; part < (split ? 2 : 1); ++part) {
+      for (int part = 0; part < (takesTwoParts(contraction) ? 2 : 1); ++part) {
         products.push_back(
             b.getI64IntegerAttr(contraction.getOpIndex().value_or(-1)));
         types.push_back(TypeAttr::get(element));

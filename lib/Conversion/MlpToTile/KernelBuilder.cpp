@@ -266,28 +266,6 @@ LogicalResult KernelBuilder::createPart(Part &part) {
   return success();
 }
 
-/// Whether contraction `i` multiplies the second part of an operand by the same
-/// f32 operand as the one before does the first part.
-static bool isSecondPart(mlp::FusedOp fused, unsigned i) {
-  if (i == 0)
-    return false;
-  mlp::ContractionAttr attr = fused.getContraction(i);
-  mlp::ContractionAttr before = fused.getContraction(i - 1);
-  auto isSplit = [](mlp::ContractionAttr attr) {
-    return attr.getPrecision() &&
-           attr.getPrecision().getValue() == mlp::Precision::Bf16x3;
-  };
-  if (!isSplit(before) || isSplit(attr) || !attr.getPrecision() ||
-      attr.getAcc() != before.getAcc() || attr.getK() != before.getK() ||
-      attr.getA() != before.getA() || attr.getB() != before.getB())
-    return false;
-  return llvm::any_of(ArrayRef{mlp::Side::A, mlp::Side::B}, [&](mlp::Side side) {
-    Value operand = fused.getOperandOf(i, side);
-    return operand == fused.getOperandOf(i - 1, side) &&
-           getElementTypeOrSelf(operand.getType()).isF32();
-  });
-}
-
 void KernelBuilder::createContraction(Part &part, unsigned number) {
   mlp::FusedOp fused = part.fused;
   MLIRContext *context = b.getContext();
@@ -306,9 +284,7 @@ void KernelBuilder::createContraction(Part &part, unsigned number) {
     contraction.b = {fused.getB(number)};
     contraction.aK = attr.getA() == mlp::Major::KMajor;
     contraction.bK = attr.getB() == mlp::Major::KMajor;
-    contraction.split =
-        attr.getPrecision() &&
-        attr.getPrecision().getValue() == mlp::Precision::Bf16x3;
+    contraction.split = takesTwoParts(attr);
     part.contractions.push_back(contraction);
   }
   if (number + 1 < fused.getNumContractions() &&
