@@ -109,10 +109,8 @@ bool Executor::checkSharedRead(Warp &warp, const Inst &inst, int lane,
   return true;
 }
 
-/// The last read of a word by another warp comes before it is overwritten. (One
-/// lane speaks for its warp: what it did with the value held the lanes
-/// together.) (Those of other CTAs are left out: what orders them is often only
-/// a copy.)
+/// The last read of a word by another lane comes before it is overwritten.
+/// (Those of other CTAs are left out: what orders them is often only a copy.)
 bool Executor::checkReader(const Warp &warp, const Inst &inst, int lane,
                            Cta &owner, uint32_t w, uint64_t mask) {
   uint64_t read = owner.shadow->reads[w];
@@ -120,7 +118,8 @@ bool Executor::checkReader(const Warp &warp, const Inst &inst, int lane,
     return true;
   const Cluster &cluster = *warp.cta->cluster;
   const Warp &reader = warpAt(cluster, warpOf(read));
-  if (reader.cta != warp.cta || isUseKnown(warp, warpOf(read), clockOf(read)))
+  if (reader.cta != warp.cta ||
+      isKnown(warp, lane, warpOf(read), laneOf(read), clockOf(read)))
     return true;
   uint32_t index = readSiteOf(read);
   fail(warp, inst, lane,
