@@ -2,7 +2,7 @@
 # Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles graphs and executes their kernels on the emulator, all checks on.
 
-    run_on_emulator.py --kernel-opt KERNEL_OPT --kernel-run KERNEL_RUN [--long]
+    run_on_emulator.py --kernel-opt KERNEL_OPT --kernel-run KERNEL_RUN [--long] [--only PART ...]
 
 - every example with its features cut, at 1 and 131 tokens, every parameter
 - the first graph of README.md, as it is there
@@ -15,6 +15,11 @@
   graphs (--long: at more tokens, with every parameter, all eight seeds), and
   the founding graphs full-size (--long: at every precision)
 - the cut founding graphs for Blackwell in tiles of pairs of CTAs, with splits
+- --long: every schedule that the bundles of the examples hold for Hopper, with
+  each value of the parameters, in adversarial orders, most of them on 4 to 8
+  multiprocessors. On cut graphs each schedule in eight orders; the founding
+  graphs full-size, their f32 products at every precision, each kernel in eight
+  orders, each schedule in two. The same bytes each time
 
 Inputs are exact: every bit is compared. Graphs with elementary functions are
 compared within the numerics contract's bound, as their points are not exact.
@@ -43,6 +48,14 @@ BLACKWELL_TOKENS_LONG = [1, 7, 127, 129, 300, 513]
 # Seeds that run without --long.
 BLACKWELL_SEEDS = [1, 2]
 SEEDS = range(8)
+# By seed: a CTA gets more units, in another deal, on fewer multiprocessors.
+SEED_MULTIPROCESSORS = [132, 4, 5, 6, 7, 8, 4, 8]
+# For the schedules of the founding graphs: precisions, and the tokens of the first
+# schedule (the next one has one more). Cut graphs have five steps of 64 tokens.
+SCHEDULES_FULL_SIZE = {"ssm_gate_backward": ([None], 131), "mlp_gelu_backward": (["fp16", "bf16x3", "tf32"], 67)}
+SCHEDULES_CUT_TOKENS = 259
+# The rows of a tile on Hopper.
+TILE_ROWS = 128
 # The functions and the cases of the digests that run without --long.
 SHORT_FUNCTIONS = ["exp:f32", "log:ext", "gelu_tanh:bf16", "gelu_erf:f32", "gelu_tanh_grad:f32", "tanh_afn:f32",
                    "div:f32"]
@@ -70,10 +83,15 @@ def cutFeatures(text):
         r"\d+(?=x)", lambda e: str(cut.get(int(e[0]), int(e[0]))), t[0]), text)
 
 
+# The parts of the script, in the order in which they are run.
+PARTS = ["founding", "functions", "blackwell", "pairs", "examples", "first", "random", "schedules"]
+
+
 class Tests:
     def __init__(self, options, directory):
         self.options, self.directory = options, directory
         self.passed, self.failed = 0, 0
+        self.seenModules = set()
 
     def report(self, name, good, seconds, output=""):
         self.passed += good
@@ -83,12 +101,14 @@ class Tests:
             print("    " + output.strip().replace("\n", "\n    ")[-3000:], flush=True)
         return good
 
-    def execute(self, name, command, environment=None, limit=600):
+    def execute(self, name, command, environment=None, limit=600, expect=""):
+        """Runs a command, which must succeed and print what is expected."""
         start = time.monotonic()
         try:
             result = subprocess.run(command, text=True, capture_output=True, timeout=limit,
                                     env={**os.environ, **(environment or {})})
-            good, output = result.returncode == 0, result.stdout + result.stderr
+            output = result.stdout + result.stderr
+            good = result.returncode == 0 and expect in output
         except (OSError, subprocess.TimeoutExpired) as error:
             good, output = False, str(error)
         return self.report(name, good, time.monotonic() - start, output)
@@ -100,9 +120,9 @@ class Tests:
             self.options.kernel_opt, source, "--emit=bundle", f"--target={targets}", *flags, "-o", bundle])
         return bundle if good else None
 
-    def emulate(self, name, bundle, arguments, settings="", target="sm_90a"):
+    def emulate(self, name, bundle, arguments, settings="", target="sm_90a", expect=""):
         return self.execute(name, [self.options.kernel_run, bundle, f"--device=emulator:{target}", *arguments],
-                            {"BACKFUSE_EMULATOR": settings} if settings else None)
+                            {"BACKFUSE_EMULATOR": settings} if settings else None, expect=expect)
 
     # ---------------------------------------------------------------- tests
 
@@ -203,6 +223,84 @@ class Tests:
                              ["--inputs=exact", "--dims", dims] + (["--set", setting] if setting else []),
                              target=BLACKWELL)
 
+    def modules(self, bundle, target="sm_90a"):
+        """The texts of the bundle's modules for one target."""
+        directory = bundle + ".ptx"
+        subprocess.run([self.options.kernel_run, bundle, "--write-ptx", directory], check=True)
+        texts = set()
+        for file in os.listdir(directory):
+            if file.startswith(target + "."):
+                with open(os.path.join(directory, file)) as text:
+                    texts.add(text.read())
+        return texts
+
+    def schedules(self, name, precision, isCut):
+        """Each schedule that the graph's own bundle holds for some number of tokens, at few tokens: a tuning
+        file gives them ranges of one number each. Full-size the modules must be those of the graph's bundle."""
+        what = f"{name} {precision}" if precision else name
+        source = os.path.join(ROOT, "examples", name + ".mlir")
+        flags = [f"--matmul-precision={precision}"] if precision else []
+        bundle = self.compile(source, f"{what} schedules of".replace(" ", "."), flags)
+        if not bundle:
+            return
+        listed = subprocess.run([self.options.kernel_run, bundle, "--list"], text=True, capture_output=True,
+                                check=True).stdout
+        choices = sorted({(tuple(map(int, tile)), splits) for *tile, splits in re.findall(
+            r"variant \d+: .*?tile (\d+)x(\d+)x\d+, splits ([\d/]+)", listed)})
+        modules = self.modules(bundle)
+        if not self.report(f"{what}: {len(choices)} schedules, {len(modules)} modules", bool(choices), 0, listed):
+            return
+        first = SCHEDULES_CUT_TOKENS if isCut else SCHEDULES_FULL_SIZE[name][1]
+        if isCut:
+            what += " cut"
+            with open(source) as file:
+                text = cutFeatures(file.read())
+            source = os.path.join(self.directory, what.replace(" ", ".") + ".schedules.mlir")
+            with open(source, "w") as file:
+                file.write(text)
+        tuning = os.path.join(self.directory, what.replace(" ", ".") + ".schedules.json")
+        last = len(choices) - 1
+        with open(tuning, "w") as file:
+            # A product computed transposed has its tile's rows as columns.
+            json.dump({"ranges": [
+                {"to": first + i + 1 if i < last else -1, "tile_m": TILE_ROWS,
+                 "tile_n": tile[0] if tile[1] == TILE_ROWS else tile[1], "splits": list(map(int, splits.split("/")))}
+                for i, (tile, splits) in enumerate(choices)]}, file)
+        bundle = self.compile(source, f"{what} schedules".replace(" ", "."), [f"--tuning={tuning}", *flags])
+        if not bundle:
+            return
+        seeds = {choice: list(SEEDS) for choice in choices}
+        if not isCut:
+            tuned = self.modules(bundle)
+            self.report(f"{what}: the same modules with the ranges of this test", tuned == modules, 0)
+            # The kernels of a tile share the seeds, two for each schedule; another precision's same modules take one.
+            for tile in {tile for tile, _ in choices}:
+                alike = [choice for choice in choices if choice[0] == tile]
+                share = max(2, len(SEEDS) // len(alike))
+                for i, choice in enumerate(alike):
+                    seeds[choice] = [(i * share + k) % len(SEEDS) for k in range(share)]
+            key = frozenset(tuned)
+            if key in self.seenModules:
+                seeds = {choice: some[:1] for choice, some in seeds.items()}
+            self.seenModules.add(key)
+        dims, params = self.signature(source)
+        for i, (tile, splits) in enumerate(choices):
+            sizes = ",".join(f"{d}={first + i if d == dims[-1] else 1}" for d in dims)
+            for values in itertools.product(["true", "false"], repeat=len(params)):
+                setting = ",".join(f"{p}={v}" for p, v in zip(params, values))
+                where = f"{what}, tile {tile[0]}x{tile[1]}, splits {splits}, {sizes} {setting}"
+                digests = os.path.join(self.directory, f"{what}.{i}.{setting}.schedules.json")
+                if not self.execute(f"{where}, digests", [
+                        self.options.kernel_run, bundle, "--device=reference", "--inputs=exact", "--dims", sizes,
+                        "--digests", digests] + (["--set", setting] if setting else [])):
+                    continue
+                for seed in seeds[tile, splits]:
+                    sms = SEED_MULTIPROCESSORS[seed]
+                    self.emulate(f"{where}, adversarial seed {seed}, {sms} multiprocessors", bundle,
+                                 ["--compare-digests", digests],
+                                 f"order=adversarial,seed={seed},sms={sms},threads=1",
+                                 expect=f"tile {tile[0]}x{tile[1]}x64, splits {splits}\n")
+
     def founding(self, name):
         source = os.path.join(ROOT, "examples", name + ".mlir")
         dims, setting, flags = FULL_SIZE[name]
@@ -255,21 +353,28 @@ class Tests:
                          ["--cases", re.sub(r"\.mlir$", ".json", source), *kind], target=target)
 
     def run(self):
-        count = 20 if self.options.long else 3
-        subprocess.run([sys.executable, os.path.join(ROOT, "bench", "random_epilogues.py"), "--count", str(count),
-                        "--seed", "1", "--output-dir", self.directory], check=True)
-        with open(os.path.join(self.directory, "manifest.json")) as file:
-            manifest = json.load(file)
-        jobs = [(self.founding, (name,)) for name in FULL_SIZE]
-        jobs.append((self.elementaryFunctions, ()))
-        jobs += [(self.blackwellFullSize, (name,)) for name in BLACKWELL_FULL_SIZE]
-        jobs += [(self.blackwellPairs, (name,)) for name in PAIR_SPLITS]
-        for source in sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir"))):
-            jobs.append((self.cutExample, (source, os.path.basename(source)[:-5])))
-        jobs.append((self.firstGraph, ()))
-        jobs += [(self.randomEpilogue, (graph,)) for graph in manifest["graphs"]]
+        options = self.options
+        examples = [os.path.basename(path)[:-5] for path in sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir")))]
+        parts = {name: [] for name in PARTS}
+        parts["founding"] = [(self.founding, name) for name in FULL_SIZE]
+        parts["functions"] = [(self.elementaryFunctions,)]
+        parts["blackwell"] = [(self.blackwellFullSize, name) for name in BLACKWELL_FULL_SIZE]
+        parts["pairs"] = [(self.blackwellPairs, name) for name in PAIR_SPLITS]
+        parts["examples"] = [(self.cutExample, os.path.join(ROOT, "examples", name + ".mlir"), name)
+                             for name in examples]
+        parts["first"] = [(self.firstGraph,)]
+        if not options.only or "random" in options.only:
+            subprocess.run([sys.executable, os.path.join(ROOT, "bench", "random_epilogues.py"), "--count",
+                            str(20 if options.long else 3), "--seed", "1", "--output-dir", self.directory], check=True)
+            with open(os.path.join(self.directory, "manifest.json")) as file:
+                parts["random"] = [(self.randomEpilogue, graph) for graph in json.load(file)["graphs"]]
+        if options.long:
+            parts["schedules"] = [(self.schedules, name, None, True) for name in examples]
+            parts["schedules"] += [(self.schedules, name, precision, False) for name, (precisions, _) in
+                                   SCHEDULES_FULL_SIZE.items() for precision in precisions]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            for job in [pool.submit(function, *arguments) for function, arguments in jobs]:
+            jobs = [pool.submit(*job) for name in PARTS if name in (options.only or PARTS) for job in parts[name]]
+            for job in jobs:
                 job.result()
 
 
@@ -278,6 +383,8 @@ def main():
     parser.add_argument("--kernel-opt", required=True)
     parser.add_argument("--kernel-run", required=True)
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--only", action="append", choices=PARTS,
+                        help="only this part (repeatable; schedules has nothing without --long)")
     options = parser.parse_args()
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
