@@ -238,13 +238,14 @@ TEST(Order, SharedMemoryOfLanes) {
                         "xor.b32 %r7, %r6, 4", "mov.b32 %r7, %r6"));
   // One lane's copy overwrites what the others read.
   const std::string copied =
-      prologue + "st.shared.b32 [%r6], %r1; fence.proxy.async.shared::cta; "
-                 "bar.warp.sync -1; ld.shared.b32 %r8, [%r6]; /*meet*/ "
-                 "bar.warp.sync -1;"
-                 "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], "
-                 "1024;"
-                 "@%p1 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier"
-                 "::complete_tx::bytes [%r3], [%rd1, {%r2, %r2}], [bar];" +
+      prologue +
+      "st.shared.b32 [%r6], %r1; fence.proxy.async.shared::cta; "
+      "bar.warp.sync -1; ld.shared.b32 %r8, [%r6]; /*meet*/ "
+      "bar.warp.sync -1;"
+      "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], "
+      "1024;"
+      "@%p1 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier"
+      "::complete_tx::bytes [%r3], [%rd1, {%r2, %r2}], [bar];" +
       waitBar + "ret;";
   expectSilent(copied);
   expectReport(without(copied, "/*meet*/ bar.warp.sync -1;"), sharedRace);
