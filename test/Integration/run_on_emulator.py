@@ -3,6 +3,7 @@
 """Compiles graphs and executes their kernels on the emulator, all checks on.
 
     run_on_emulator.py --kernel-opt KERNEL_OPT --kernel-run KERNEL_RUN [--long]
+        [--only=PART[,PART...]]
 
 - every example with its features cut, at 1 and 131 tokens, every parameter
 - the first graph of README.md, as it is there
@@ -15,13 +16,18 @@
   graphs (--long: at more tokens, with every parameter, all eight seeds), and
   the founding graphs full-size (--long: at every precision)
 - the cut founding graphs for Blackwell in tiles of pairs of CTAs, with splits
+  (--long: at every precision, of single CTAs, too)
 
 Inputs are exact: every bit is compared. Graphs with elementary functions are
 compared within the numerics contract's bound, as their points are not exact.
-Prints "N passed, M failed".
+--only takes names of PARTS, or how several of them begin: --only=blackwell is all
+for Blackwell. Prints the seconds of each part, over all cores, and, last,
+"N passed, M failed".
 """
 import argparse
+import collections
 import concurrent.futures
+import contextlib
 import glob
 import itertools
 import json
@@ -30,6 +36,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -43,6 +50,11 @@ BLACKWELL_TOKENS_LONG = [1, 7, 127, 129, 300, 513]
 # Seeds that run without --long.
 BLACKWELL_SEEDS = [1, 2]
 SEEDS = range(8)
+# What --only chooses from.
+PARTS = ["hopper-founding", "hopper-cut", "hopper-first", "hopper-epilogues", "functions",
+         "blackwell-full", "blackwell-pairs", "blackwell-singles", "blackwell-cut", "blackwell-epilogues"]
+# Those that run with --long only, unless named.
+LONG_PARTS = ["blackwell-singles", "blackwell-epilogues"]
 # The functions and the cases of the digests that run without --long.
 SHORT_FUNCTIONS = ["exp:f32", "log:ext", "gelu_tanh:bf16", "gelu_erf:f32", "gelu_tanh_grad:f32", "tanh_afn:f32",
                    "div:f32"]
@@ -54,8 +66,8 @@ BLACKWELL_FULL_SIZE = {
     "ssm_gate_backward": ([("B=1,S=131", "use_silu_gate=true"), ("B=1,S=131", "use_silu_gate=false"),
                            ("B=1,S=128", "use_silu_gate=true"), ("B=1,S=128", "use_silu_gate=false")], [None]),
     "mlp_gelu_backward": ([("S=64", ""), ("S=131", "")], ["fp16", "bf16x3", "tf32"])}
-# Splits of tiles of pairs with 128 columns, below 200 tokens, and with 256.
-PAIR_SPLITS = {"ssm_gate_backward": [[1, 2], [2, 1]],
+# Splits of tiles with 128 columns, below 200 tokens, and with 256.
+TILE_SPLITS = {"ssm_gate_backward": [[1, 2], [2, 1]],
                "mlp_gelu_backward": [[1, 1, 1, 2], [2, 1, 3, 1]]}
 
 
@@ -74,10 +86,26 @@ class Tests:
     def __init__(self, options, directory):
         self.options, self.directory = options, directory
         self.passed, self.failed = 0, 0
+        # The part that a thread is in; by part: tests passed, failed, seconds.
+        self.part, self.parts = threading.local(), collections.defaultdict(lambda: [0, 0, 0.0])
+
+    def wants(self, part):
+        return part in self.options.only
+
+    @contextlib.contextmanager
+    def during(self, part):
+        """Counts what is reported meanwhile to `part`."""
+        outer, self.part.name = getattr(self.part, "name", None), part
+        yield
+        self.part.name = outer
 
     def report(self, name, good, seconds, output=""):
         self.passed += good
         self.failed += not good
+        counts = self.parts[self.part.name]
+        counts[0] += good
+        counts[1] += not good
+        counts[2] += seconds
         print(f"{'ok  ' if good else 'FAIL'} {seconds:6.1f} s  {name}", flush=True)
         if not good:
             print("    " + output.strip().replace("\n", "\n    ")[-3000:], flush=True)
@@ -120,11 +148,17 @@ class Tests:
             text = cutFeatures(file.read())
         with open(cut, "w") as file:
             file.write(text)
-        bundle = self.compile(cut, name + ".cut", targets=f"sm_90a,{BLACKWELL}")
+        parts = [part for part in ("blackwell-cut", "hopper-cut") if self.wants(part)]
+        with self.during(parts[0]):
+            bundle = self.compile(cut, name + ".cut", targets=f"sm_90a,{BLACKWELL}" if "blackwell-cut" in parts else "sm_90a")
         if not bundle:
             return
         dims, params = self.signature(cut)
-        self.blackwell(name, bundle, dims, params)
+        for part in parts:
+            with self.during(part):
+                (self.blackwellCut if part == "blackwell-cut" else self.hopperCut)(name, bundle, dims, params)
+
+    def hopperCut(self, name, bundle, dims, params):
         for tokens in TOKENS:
             for values in itertools.product(["true", "false"], repeat=len(params)):
                 # All tokens along the last dimension.
@@ -147,7 +181,7 @@ class Tests:
             self.emulate(f"{name} cut, adversarial seed {seed}", bundle, ["--compare-digests", digests],
                          f"order=adversarial,seed={seed}")
 
-    def blackwell(self, name, bundle, dims, params):
+    def blackwellCut(self, name, bundle, dims, params):
         """The code for Blackwell gives the bytes that Hopper's gives, and the evaluator."""
         choices = list(itertools.product(["true", "false"], repeat=len(params)))
         for tokens in BLACKWELL_TOKENS_LONG if self.options.long else BLACKWELL_TOKENS:
@@ -167,28 +201,28 @@ class Tests:
                     self.emulate(f"{where}, adversarial seed {seed}", bundle, ["--compare-digests", digests],
                                  f"order=adversarial,seed={seed}", BLACKWELL)
 
-    def blackwellPairs(self, name):
-        source = os.path.join(self.directory, name + ".pairs.mlir")
+    def blackwellTiles(self, name, kind, rows):
+        source = os.path.join(self.directory, f"{name}.{kind}.mlir")
         with open(os.path.join(ROOT, "examples", name + ".mlir")) as file:
             text = cutFeatures(file.read())
         with open(source, "w") as file:
             file.write(text)
-        tuning = os.path.join(self.directory, name + ".pairs.json")
+        tuning = os.path.join(self.directory, f"{name}.{kind}.json")
         with open(tuning, "w") as file:
-            json.dump({"ranges": [{"to": to, "tile_m": 256, "tile_n": columns, "splits": splits}
-                                  for to, columns, splits in zip([200, -1], [128, 256], PAIR_SPLITS[name])]}, file)
+            json.dump({"ranges": [{"to": to, "tile_m": rows, "tile_n": columns, "splits": splits}
+                                  for to, columns, splits in zip([200, -1], [128, 256], TILE_SPLITS[name])]}, file)
         dims, params = self.signature(source)
         setting = ["--set", ",".join(f"{p}=true" for p in params)] if params else []
         precisions = BLACKWELL_FULL_SIZE[name][1]
         for precision in precisions if self.options.long else precisions[-1:]:
             what = f"{name} {precision}" if precision else name
-            bundle = self.compile(source, f"{what} pairs".replace(" ", "."), [f"--tuning={tuning}"] +
+            bundle = self.compile(source, f"{what} {kind}".replace(" ", "."), [f"--tuning={tuning}"] +
                                   ([f"--matmul-precision={precision}"] if precision else []), BLACKWELL)
             for tokens in (BLACKWELL_TOKENS_LONG if self.options.long else [129, 300]) if bundle else []:
                 sizes = ",".join(f"{d}={tokens if d == dims[-1] else 1}" for d in dims)
                 for settings in [""] + [f"order=adversarial,seed={seed},sms=4" for seed in
                                         (SEEDS if self.options.long else BLACKWELL_SEEDS)]:
-                    self.emulate(f"{what} cut on {BLACKWELL} in pairs, {sizes} {settings}", bundle,
+                    self.emulate(f"{what} cut on {BLACKWELL} in {kind}, {sizes} {settings}", bundle,
                                  ["--inputs=exact", "--dims", sizes, *setting], settings, BLACKWELL)
 
     def blackwellFullSize(self, name):
@@ -245,32 +279,56 @@ class Tests:
 
     def randomEpilogue(self, graph):
         source = os.path.join(self.directory, graph["file"])
-        bundle = self.compile(source, graph["name"], targets=f"sm_90a,{BLACKWELL}" if self.options.long else "sm_90a")
-        if not bundle:
-            return
+        parts = {"hopper-epilogues": "sm_90a", "blackwell-epilogues": BLACKWELL}
+        parts = {part: target for part, target in parts.items() if self.wants(part)}
+        with self.during(next(iter(parts))):
+            bundle = self.compile(source, graph["name"], targets=",".join(parts.values()))
         # An elementary function rounds, also on exact inputs.
         kind = ["--inputs=random", "--check=declared"] if graph["functions"] else ["--inputs=exact"]
-        for target in ["sm_90a", BLACKWELL] if self.options.long else ["sm_90a"]:
-            self.emulate(f"{graph['name']} {' '.join(graph['functions'])} on {target}", bundle,
-                         ["--cases", re.sub(r"\.mlir$", ".json", source), *kind], target=target)
+        for part, target in parts.items() if bundle else []:
+            with self.during(part):
+                self.emulate(f"{graph['name']} {' '.join(graph['functions'])} on {target}", bundle,
+                             ["--cases", re.sub(r"\.mlir$", ".json", source), *kind], target=target)
 
-    def run(self):
+    def jobs(self):
+        """What to run, several at a time: parts, function and arguments."""
         count = 20 if self.options.long else 3
         subprocess.run([sys.executable, os.path.join(ROOT, "bench", "random_epilogues.py"), "--count", str(count),
                         "--seed", "1", "--output-dir", self.directory], check=True)
         with open(os.path.join(self.directory, "manifest.json")) as file:
             manifest = json.load(file)
-        jobs = [(self.founding, (name,)) for name in FULL_SIZE]
-        jobs.append((self.elementaryFunctions, ()))
-        jobs += [(self.blackwellFullSize, (name,)) for name in BLACKWELL_FULL_SIZE]
-        jobs += [(self.blackwellPairs, (name,)) for name in PAIR_SPLITS]
+        for name in FULL_SIZE:
+            yield ["hopper-founding"], self.founding, name
+        yield ["functions"], self.elementaryFunctions
+        for name in BLACKWELL_FULL_SIZE:
+            yield ["blackwell-full"], self.blackwellFullSize, name
+        for name in TILE_SPLITS:
+            yield ["blackwell-pairs"], self.blackwellTiles, name, "pairs", 256
+            yield ["blackwell-singles"], self.blackwellTiles, name, "singles", 128
         for source in sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir"))):
-            jobs.append((self.cutExample, (source, os.path.basename(source)[:-5])))
-        jobs.append((self.firstGraph, ()))
-        jobs += [(self.randomEpilogue, (graph,)) for graph in manifest["graphs"]]
+            yield ["hopper-cut", "blackwell-cut"], self.cutExample, source, os.path.basename(source)[:-5]
+        yield ["hopper-first"], self.firstGraph
+        for graph in manifest["graphs"]:
+            yield ["hopper-epilogues", "blackwell-epilogues"], self.randomEpilogue, graph
+
+    def run(self):
+        def start(parts, function, *arguments):
+            with self.during(parts[0]):
+                function(*arguments)
+
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            for job in [pool.submit(function, *arguments) for function, arguments in jobs]:
+            for job in [pool.submit(start, *job) for job in self.jobs() if any(map(self.wants, job[0]))]:
                 job.result()
+        for part, (passed, failed, seconds) in self.parts.items():
+            print(f"{part}: {passed} passed, {failed} failed, {seconds:.0f} s")
+
+
+def chosenParts(text):
+    chosen = [part for part in PARTS if any(part.startswith(name) for name in text.split(","))]
+    for name in text.split(","):
+        if not name or not any(part.startswith(name) for part in PARTS):
+            raise argparse.ArgumentTypeError(f"no part '{name}', expected some of {', '.join(PARTS)}")
+    return chosen
 
 
 def main():
@@ -278,7 +336,11 @@ def main():
     parser.add_argument("--kernel-opt", required=True)
     parser.add_argument("--kernel-run", required=True)
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--only", metavar="PART[,PART...]", type=chosenParts, default=None,
+                        help="one of " + ", ".join(PARTS) + ", or how some begin")
     options = parser.parse_args()
+    if options.only is None:
+        options.only = [part for part in PARTS if options.long or part not in LONG_PARTS]
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
         tests = Tests(options, directory)
