@@ -2,7 +2,8 @@
 # Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles graphs and executes their kernels on the emulator, all checks on.
 
-    run_on_emulator.py --kernel-opt KERNEL_OPT --kernel-run KERNEL_RUN [--long] [--only PART ...]
+    run_on_emulator.py --kernel-opt KERNEL_OPT --kernel-run KERNEL_RUN [--long]
+        [--only=PART[,PART...]]
 
 - every example with its features cut, at 1 and 131 tokens, every parameter
 - the first graph of README.md, as it is there
@@ -15,6 +16,7 @@
   graphs (--long: at more tokens, with every parameter, all eight seeds), and
   the founding graphs full-size (--long: at every precision)
 - the cut founding graphs for Blackwell in tiles of pairs of CTAs, with splits
+  (--long: at every precision, of single CTAs, too)
 - --long: every schedule that the bundles of the examples hold for Hopper, with
   each value of the parameters, in adversarial orders, most of them on 4 to 8
   multiprocessors. On cut graphs each schedule in eight orders; the founding
@@ -23,10 +25,14 @@
 
 Inputs are exact: every bit is compared. Graphs with elementary functions are
 compared within the numerics contract's bound, as their points are not exact.
-Prints "N passed, M failed".
+--only takes names of PARTS, or how several of them begin: --only=blackwell is all
+for Blackwell. Prints the seconds of each part, over all cores, and, last,
+"N passed, M failed".
 """
 import argparse
+import collections
 import concurrent.futures
+import contextlib
 import glob
 import itertools
 import json
@@ -35,6 +41,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -56,6 +63,11 @@ SCHEDULES_FULL_SIZE = {"ssm_gate_backward": ([None], 131), "mlp_gelu_backward": 
 SCHEDULES_CUT_TOKENS = 259
 # The rows of a tile on Hopper.
 TILE_ROWS = 128
+# What --only chooses from.
+PARTS = ["hopper-founding", "hopper-cut", "hopper-first", "hopper-epilogues", "hopper-schedules", "functions",
+         "blackwell-full", "blackwell-pairs", "blackwell-singles", "blackwell-cut", "blackwell-epilogues"]
+# Those that run with --long only, unless named.
+LONG_PARTS = ["hopper-schedules", "blackwell-singles", "blackwell-epilogues"]
 # The functions and the cases of the digests that run without --long.
 SHORT_FUNCTIONS = ["exp:f32", "log:ext", "gelu_tanh:bf16", "gelu_erf:f32", "gelu_tanh_grad:f32", "tanh_afn:f32",
                    "div:f32"]
@@ -67,8 +79,8 @@ BLACKWELL_FULL_SIZE = {
     "ssm_gate_backward": ([("B=1,S=131", "use_silu_gate=true"), ("B=1,S=131", "use_silu_gate=false"),
                            ("B=1,S=128", "use_silu_gate=true"), ("B=1,S=128", "use_silu_gate=false")], [None]),
     "mlp_gelu_backward": ([("S=64", ""), ("S=131", "")], ["fp16", "bf16x3", "tf32"])}
-# Splits of tiles of pairs with 128 columns, below 200 tokens, and with 256.
-PAIR_SPLITS = {"ssm_gate_backward": [[1, 2], [2, 1]],
+# Splits of tiles with 128 columns, below 200 tokens, and with 256.
+TILE_SPLITS = {"ssm_gate_backward": [[1, 2], [2, 1]],
                "mlp_gelu_backward": [[1, 1, 1, 2], [2, 1, 3, 1]]}
 
 
@@ -83,19 +95,31 @@ def cutFeatures(text):
         r"\d+(?=x)", lambda e: str(cut.get(int(e[0]), int(e[0]))), t[0]), text)
 
 
-# The parts of the script, in the order in which they are run.
-PARTS = ["founding", "functions", "blackwell", "pairs", "examples", "first", "random", "schedules"]
-
-
 class Tests:
     def __init__(self, options, directory):
         self.options, self.directory = options, directory
         self.passed, self.failed = 0, 0
         self.seenModules = set()
+        # The part that a thread is in; by part: tests passed, failed, seconds.
+        self.part, self.parts = threading.local(), collections.defaultdict(lambda: [0, 0, 0.0])
+
+    def wants(self, part):
+        return part in self.options.only
+
+    @contextlib.contextmanager
+    def during(self, part):
+        """Counts what is reported meanwhile to `part`."""
+        outer, self.part.name = getattr(self.part, "name", None), part
+        yield
+        self.part.name = outer
 
     def report(self, name, good, seconds, output=""):
         self.passed += good
         self.failed += not good
+        counts = self.parts[self.part.name]
+        counts[0] += good
+        counts[1] += not good
+        counts[2] += seconds
         print(f"{'ok  ' if good else 'FAIL'} {seconds:6.1f} s  {name}", flush=True)
         if not good:
             print("    " + output.strip().replace("\n", "\n    ")[-3000:], flush=True)
@@ -140,11 +164,17 @@ class Tests:
             text = cutFeatures(file.read())
         with open(cut, "w") as file:
             file.write(text)
-        bundle = self.compile(cut, name + ".cut", targets=f"sm_90a,{BLACKWELL}")
+        parts = [part for part in ("blackwell-cut", "hopper-cut") if self.wants(part)]
+        with self.during(parts[0]):
+            bundle = self.compile(cut, name + ".cut", targets=f"sm_90a,{BLACKWELL}" if "blackwell-cut" in parts else "sm_90a")
         if not bundle:
             return
         dims, params = self.signature(cut)
-        self.blackwell(name, bundle, dims, params)
+        for part in parts:
+            with self.during(part):
+                (self.blackwellCut if part == "blackwell-cut" else self.hopperCut)(name, bundle, dims, params)
+
+    def hopperCut(self, name, bundle, dims, params):
         for tokens in TOKENS:
             for values in itertools.product(["true", "false"], repeat=len(params)):
                 # All tokens along the last dimension.
@@ -167,7 +197,7 @@ class Tests:
             self.emulate(f"{name} cut, adversarial seed {seed}", bundle, ["--compare-digests", digests],
                          f"order=adversarial,seed={seed}")
 
-    def blackwell(self, name, bundle, dims, params):
+    def blackwellCut(self, name, bundle, dims, params):
         """The code for Blackwell gives the bytes that Hopper's gives, and the evaluator."""
         choices = list(itertools.product(["true", "false"], repeat=len(params)))
         for tokens in BLACKWELL_TOKENS_LONG if self.options.long else BLACKWELL_TOKENS:
@@ -187,28 +217,28 @@ class Tests:
                     self.emulate(f"{where}, adversarial seed {seed}", bundle, ["--compare-digests", digests],
                                  f"order=adversarial,seed={seed}", BLACKWELL)
 
-    def blackwellPairs(self, name):
-        source = os.path.join(self.directory, name + ".pairs.mlir")
+    def blackwellTiles(self, name, kind, rows):
+        source = os.path.join(self.directory, f"{name}.{kind}.mlir")
         with open(os.path.join(ROOT, "examples", name + ".mlir")) as file:
             text = cutFeatures(file.read())
         with open(source, "w") as file:
             file.write(text)
-        tuning = os.path.join(self.directory, name + ".pairs.json")
+        tuning = os.path.join(self.directory, f"{name}.{kind}.json")
         with open(tuning, "w") as file:
-            json.dump({"ranges": [{"to": to, "tile_m": 256, "tile_n": columns, "splits": splits}
-                                  for to, columns, splits in zip([200, -1], [128, 256], PAIR_SPLITS[name])]}, file)
+            json.dump({"ranges": [{"to": to, "tile_m": rows, "tile_n": columns, "splits": splits}
+                                  for to, columns, splits in zip([200, -1], [128, 256], TILE_SPLITS[name])]}, file)
         dims, params = self.signature(source)
         setting = ["--set", ",".join(f"{p}=true" for p in params)] if params else []
         precisions = BLACKWELL_FULL_SIZE[name][1]
         for precision in precisions if self.options.long else precisions[-1:]:
             what = f"{name} {precision}" if precision else name
-            bundle = self.compile(source, f"{what} pairs".replace(" ", "."), [f"--tuning={tuning}"] +
+            bundle = self.compile(source, f"{what} {kind}".replace(" ", "."), [f"--tuning={tuning}"] +
                                   ([f"--matmul-precision={precision}"] if precision else []), BLACKWELL)
             for tokens in (BLACKWELL_TOKENS_LONG if self.options.long else [129, 300]) if bundle else []:
                 sizes = ",".join(f"{d}={tokens if d == dims[-1] else 1}" for d in dims)
                 for settings in [""] + [f"order=adversarial,seed={seed},sms=4" for seed in
                                         (SEEDS if self.options.long else BLACKWELL_SEEDS)]:
-                    self.emulate(f"{what} cut on {BLACKWELL} in pairs, {sizes} {settings}", bundle,
+                    self.emulate(f"{what} cut on {BLACKWELL} in {kind}, {sizes} {settings}", bundle,
                                  ["--inputs=exact", "--dims", sizes, *setting], settings, BLACKWELL)
 
     def blackwellFullSize(self, name):
@@ -240,7 +270,7 @@ class Tests:
         what = f"{name} {precision}" if precision else name
         source = os.path.join(ROOT, "examples", name + ".mlir")
         flags = [f"--matmul-precision={precision}"] if precision else []
-        bundle = self.compile(source, f"{what} schedules of".replace(" ", "."), flags)
+        bundle = self.compile(source, f"{what} {'cut' if isCut else 'full'} schedules of".replace(" ", "."), flags)
         if not bundle:
             return
         listed = subprocess.run([self.options.kernel_run, bundle, "--list"], text=True, capture_output=True,
@@ -343,39 +373,60 @@ class Tests:
 
     def randomEpilogue(self, graph):
         source = os.path.join(self.directory, graph["file"])
-        bundle = self.compile(source, graph["name"], targets=f"sm_90a,{BLACKWELL}" if self.options.long else "sm_90a")
-        if not bundle:
-            return
+        parts = {"hopper-epilogues": "sm_90a", "blackwell-epilogues": BLACKWELL}
+        parts = {part: target for part, target in parts.items() if self.wants(part)}
+        with self.during(next(iter(parts))):
+            bundle = self.compile(source, graph["name"], targets=",".join(parts.values()))
         # An elementary function rounds, also on exact inputs.
         kind = ["--inputs=random", "--check=declared"] if graph["functions"] else ["--inputs=exact"]
-        for target in ["sm_90a", BLACKWELL] if self.options.long else ["sm_90a"]:
-            self.emulate(f"{graph['name']} {' '.join(graph['functions'])} on {target}", bundle,
-                         ["--cases", re.sub(r"\.mlir$", ".json", source), *kind], target=target)
+        for part, target in parts.items() if bundle else []:
+            with self.during(part):
+                self.emulate(f"{graph['name']} {' '.join(graph['functions'])} on {target}", bundle,
+                             ["--cases", re.sub(r"\.mlir$", ".json", source), *kind], target=target)
+
+    def jobs(self):
+        """What to run, several at a time: parts, function and arguments."""
+        count = 20 if self.options.long else 3
+        subprocess.run([sys.executable, os.path.join(ROOT, "bench", "random_epilogues.py"), "--count", str(count),
+                        "--seed", "1", "--output-dir", self.directory], check=True)
+        with open(os.path.join(self.directory, "manifest.json")) as file:
+            manifest = json.load(file)
+        for name in FULL_SIZE:
+            yield ["hopper-founding"], self.founding, name
+        yield ["functions"], self.elementaryFunctions
+        for name in BLACKWELL_FULL_SIZE:
+            yield ["blackwell-full"], self.blackwellFullSize, name
+        for name in TILE_SPLITS:
+            yield ["blackwell-pairs"], self.blackwellTiles, name, "pairs", 256
+            yield ["blackwell-singles"], self.blackwellTiles, name, "singles", 128
+        for source in sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir"))):
+            yield ["hopper-cut", "blackwell-cut"], self.cutExample, source, os.path.basename(source)[:-5]
+            yield ["hopper-schedules"], self.schedules, os.path.basename(source)[:-5], None, True
+        for name, (precisions, _) in SCHEDULES_FULL_SIZE.items():
+            for precision in precisions:
+                yield ["hopper-schedules"], self.schedules, name, precision, False
+        yield ["hopper-first"], self.firstGraph
+        for graph in manifest["graphs"]:
+            yield ["hopper-epilogues", "blackwell-epilogues"], self.randomEpilogue, graph
 
     def run(self):
-        options = self.options
-        examples = [os.path.basename(path)[:-5] for path in sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir")))]
-        parts = {name: [] for name in PARTS}
-        parts["founding"] = [(self.founding, name) for name in FULL_SIZE]
-        parts["functions"] = [(self.elementaryFunctions,)]
-        parts["blackwell"] = [(self.blackwellFullSize, name) for name in BLACKWELL_FULL_SIZE]
-        parts["pairs"] = [(self.blackwellPairs, name) for name in PAIR_SPLITS]
-        parts["examples"] = [(self.cutExample, os.path.join(ROOT, "examples", name + ".mlir"), name)
-                             for name in examples]
-        parts["first"] = [(self.firstGraph,)]
-        if not options.only or "random" in options.only:
-            subprocess.run([sys.executable, os.path.join(ROOT, "bench", "random_epilogues.py"), "--count",
-                            str(20 if options.long else 3), "--seed", "1", "--output-dir", self.directory], check=True)
-            with open(os.path.join(self.directory, "manifest.json")) as file:
-                parts["random"] = [(self.randomEpilogue, graph) for graph in json.load(file)["graphs"]]
-        if options.long:
-            parts["schedules"] = [(self.schedules, name, None, True) for name in examples]
-            parts["schedules"] += [(self.schedules, name, precision, False) for name, (precisions, _) in
-                                   SCHEDULES_FULL_SIZE.items() for precision in precisions]
+        def start(parts, function, *arguments):
+            with self.during(parts[0]):
+                function(*arguments)
+
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            jobs = [pool.submit(*job) for name in PARTS if name in (options.only or PARTS) for job in parts[name]]
-            for job in jobs:
+            for job in [pool.submit(start, *job) for job in self.jobs() if any(map(self.wants, job[0]))]:
                 job.result()
+        for part, (passed, failed, seconds) in self.parts.items():
+            print(f"{part}: {passed} passed, {failed} failed, {seconds:.0f} s")
+
+
+def chosenParts(text):
+    chosen = [part for part in PARTS if any(part.startswith(name) for name in text.split(","))]
+    for name in text.split(","):
+        if not name or not any(part.startswith(name) for part in PARTS):
+            raise argparse.ArgumentTypeError(f"no part '{name}', expected some of {', '.join(PARTS)}")
+    return chosen
 
 
 def main():
@@ -383,9 +434,11 @@ def main():
     parser.add_argument("--kernel-opt", required=True)
     parser.add_argument("--kernel-run", required=True)
     parser.add_argument("--long", action="store_true")
-    parser.add_argument("--only", action="append", choices=PARTS,
-                        help="only this part (repeatable; schedules has nothing without --long)")
+    parser.add_argument("--only", metavar="PART[,PART...]", type=chosenParts, default=None,
+                        help="one of " + ", ".join(PARTS) + ", or how some begin")
     options = parser.parse_args()
+    if options.only is None:
+        options.only = [part for part in PARTS if options.long or part not in LONG_PARTS]
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
         tests = Tests(options, directory)

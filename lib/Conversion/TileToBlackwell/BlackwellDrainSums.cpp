@@ -76,7 +76,6 @@ void BlackwellEmitter::emitPartialSums(tile::DrainOp drain, Unit &unit,
       });
       m.warpBarrier();
       ifThen(arith::AndIOp::create(b, ult(firstCol, n), eq(lane, c(0))), [&] {
-        m.fenceGpu();
         Value flag = add64(mul64(zext64(line), zext64(ceilDiv(n, entryCols))),
                            zext64(shr(firstCol, 6)));
         m.publishTag(

@@ -99,10 +99,8 @@ void BlackwellEmitter::emitCombineSplits(tile::CombineSplitsOp combine,
     });
     releaseSet();
     m.namedBarrier(c(drainBarrier), drainThreads);
-    ifThen(isFirstThread, [&] {
-      m.fenceGpu();
-      m.publishTag(flagPointer(combine, unit, unit.split), tag);
-    });
+    ifThen(isFirstThread,
+           [&] { m.publishTag(flagPointer(combine, unit, unit.split), tag); });
   }
   b.setInsertionPointToStart(branch.thenBlock());
   ifThen(ne(others, c(0)), [&] {
