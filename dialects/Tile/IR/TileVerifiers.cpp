@@ -683,8 +683,8 @@ LogicalResult ConvertOp::verify() {
   if (!fits)
     return emitOpError("expects an f32 source and one or two copies of its "
                        "shape, two only of bf16, or none and sums (C1)");
-  if (bool(getPartials()) != bool(getTag()) ||
-      bool(getPartials()) != bool(getFlags()))
-    return emitOpError("expects partials, flags and a tag together (C2)");
+  if (bool(getFlags()) != bool(getTag()) || (getFlags() && !getPartials()))
+    return emitOpError("expects flags and a tag together, and with partials "
+                       "(C2)");
   return success();
 }

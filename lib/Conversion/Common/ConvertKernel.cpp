@@ -19,8 +19,9 @@ using namespace backfuse;
 
 static constexpr int64_t warps = convertThreads / 32;
 static constexpr int64_t stripCols = 128, laneCols = 4;
-/// Rows whose loads are in flight together, without and with sums.
-static constexpr int64_t rowsAtOnce = 8, summedRowsAtOnce = 16;
+/// Rows whose loads are in flight together: without sums; with sums, which are
+/// few items, as many as registers hold of one copy and of two.
+static constexpr int64_t rowsAtOnce = 8, summedRowsAtOnce[] = {32, 16};
 
 LogicalResult TaskEmitter::emitConvertKernel() {
   emitIndices();
@@ -123,7 +124,9 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
     }
   };
   ifThen(inside, [&] {
-    int64_t count = sums.empty() ? rowsAtOnce : summedRowsAtOnce;
+    int64_t count = sums.empty()
+                        ? rowsAtOnce
+                        : summedRowsAtOnce[convert.getCopies().size() == 2];
     auto rowsLoop = scf::ForOp::create(b, firstRow, endRow, c(count));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(rowsLoop.getBody());
@@ -140,6 +143,8 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
       m.storeGlobalL2(loadVariable(b, sum, f32),
                       m.offset(pointer, m.i64(4 * j)));
   });
+  if (!convert.getFlags())
+    return; // whoever reads them waits for the end of the kernel
   m.warpBarrier();
   for (int64_t half = 0; half < stripCols / 64; ++half) {
     Value first = add(stripCol, c(64 * half));

@@ -235,6 +235,37 @@ static FailureOr<SignalMap> assignSignals(mlp::GraphOp graph,
   return signals;
 }
 
+/// The partial sums of conversions, after the temporaries of `storage` and the
+/// signals.
+static PartialsMap assignPartials(mlp::GraphOp graph, const StorageMap &storage,
+                                  const SignalMap &signals) {
+  MLIRContext *context = graph.getContext();
+  int64_t temporaries =
+      signals.size() + llvm::count_if(storage, [](const auto &entry) {
+        return entry.second.binding.getKind() == tile::BindKind::Temporary;
+      });
+  PartialsMap partials;
+  for (auto convert : graph.getBody().front().getOps<mlp::ConvertOp>()) {
+    if (!convert.getSum())
+      continue;
+    auto type = cast<RankedTensorType>(convert.getX().getType());
+    std::optional<mlp::Extent> rows =
+        mlp::getExtentOfAxes(type, 0, type.getRank() - 1);
+    if (!rows)
+      continue; // refused where the kernel is built
+    SmallVector<StringAttr> names;
+    AffineExpr lines =
+        extentExpr(*rows, names, context).ceilDiv(tile::ConvertOp::sumRows);
+    AffineExpr bytes =
+        lines * (mlp::getExtent(type, type.getRank() - 1).factor * 4);
+    partials[convert] = tile::BindAttr::get(
+        context, tile::BindKind::Temporary, temporaries++,
+        tile::ExprAttr::get(context, names,
+                            AffineMap::get(0, names.size(), bytes)));
+  }
+  return partials;
+}
+
 static LogicalResult convertGraph(mlp::GraphOp graph) {
   FailureOr<StorageMap> storage = assignStorage(graph);
   if (failed(storage))
@@ -242,6 +273,7 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
   FailureOr<SignalMap> signals = assignSignals(graph, *storage);
   if (failed(signals))
     return failure();
+  PartialsMap partials = assignPartials(graph, *storage, *signals);
   Builder b(graph.getContext());
   unsigned step = 0, firstFused = 0;
   std::string notEmpty = whyNotEmpty(graph);
@@ -273,23 +305,23 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
       continue;
     }
     if (!converts.empty()) {
-      KernelBuilder builder(converts.front(), *storage, *signals);
+      KernelBuilder builder(converts.front(), *storage, *signals, partials);
       FailureOr<tile::KernelOp> kernel =
           builder.buildConversion(converts, graph, nameOf("convert"));
       if (failed(kernel))
         return failure();
       describeProducts({}, firstFused, *kernel);
       finish(*kernel);
-      converts.clear();
     }
     auto launch = cast<mlp::LaunchOp>(op);
-    KernelBuilder builder(launch, *storage, *signals);
+    KernelBuilder builder(launch, *storage, *signals, partials);
     FailureOr<tile::KernelOp> kernel =
-        builder.build(launch, firstFused, graph, nameOf("launch"));
+        builder.build(launch, converts, firstFused, graph, nameOf("launch"));
     if (failed(kernel))
       return failure();
     describeProducts(launch.getFusedOps(), firstFused, *kernel);
     finish(*kernel);
+    converts.clear();
     firstFused += launch.getFusedOps().size();
   }
   graph.erase();
