@@ -598,6 +598,8 @@ def Tile_ConvertOp : Tile_Op<"convert", [AttrSizedOperandSegments]> {
     nearest even, or the matrix in two bf16 parts. With partials, the f32 sums of
     the columns over each 32 rows become a line of `partials`, published by a flag
     of `flags` for each 64 columns, or, without flags, by the end of the kernel.
+    With `pad`, copies have that many rows or a multiple, and those beyond the
+    source's are zero.
 
     ```mlir
     tile.convert %x rows %m to %hi, %lo : !tile.tensor<?x192xf32> to !tile.tensor<?x192xbf16>, !tile.tensor<?x192xbf16>
@@ -605,12 +607,14 @@ def Tile_ConvertOp : Tile_Op<"convert", [AttrSizedOperandSegments]> {
     (C1) The source is f32; there are up to two copies of its shape and of one
          16-bit type, two of bf16, and one at least unless columns are summed.
     (C2) Flags and tag come together, and with partials.
+    (C3) `pad` is a multiple of 32, and not without copies.
   }];
   let arguments = (ins Tile_Tensor:$source, Index:$rows, Variadic<Tile_Tensor>:$copies,
                        Optional<Tile_Workspace>:$partials,
-                       Optional<Tile_Workspace>:$flags, Optional<I64>:$tag);
+                       Optional<Tile_Workspace>:$flags, Optional<I64>:$tag,
+                       OptionalAttr<I64Attr>:$pad);
   let assemblyFormat = [{
-    $source `rows` $rows (`to` $copies^)? (`partials` $partials^)? (`flags` $flags^ `tag` $tag)?
+    $source `rows` $rows (`pad` $pad^)? (`to` $copies^)? (`partials` $partials^)? (`flags` $flags^ `tag` $tag)?
     attr-dict `:` qualified(type($source)) (`to` qualified(type($copies))^)?
   }];
   let extraClassDeclaration = [{

@@ -686,5 +686,9 @@ LogicalResult ConvertOp::verify() {
   if (bool(getFlags()) != bool(getTag()) || (getFlags() && !getPartials()))
     return emitOpError("expects flags and a tag together, and with partials "
                        "(C2)");
+  if (std::optional<int64_t> pad = getPad();
+      pad && (*pad <= 0 || *pad % sumRows || getCopies().empty()))
+    return emitOpError("expects to pad copies to a positive multiple of ")
+           << sumRows << " rows, but got " << *pad << " (C3)";
   return success();
 }

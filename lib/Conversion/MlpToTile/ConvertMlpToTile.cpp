@@ -6,6 +6,7 @@
 // Postcondition: a tile.kernel for each launch, no graph.
 //===----------------------------------------------------------------------===//
 #include "KernelBuilder.h"
+#include "backfuse/Analysis/EntryLayout.h"
 #include "backfuse/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,14 +48,18 @@ static AffineExpr extentExpr(const mlp::Extent &extent,
   return expr;
 }
 
-/// Bytes of a tensor as an expression over the graph's dimensions.
-static tile::ExprAttr tensorBytes(RankedTensorType type) {
+/// Bytes of a tensor as an expression over the graph's dimensions, its rows
+/// (all axes but the last) padded to a multiple of `pad`.
+static tile::ExprAttr tensorBytes(RankedTensorType type, int64_t pad) {
   MLIRContext *context = type.getContext();
   SmallVector<StringAttr> names;
-  AffineExpr bytes = getAffineConstantExpr(
-      type.getElementType().getIntOrFloatBitWidth() / 8, context);
-  for (const mlp::Extent &extent : mlp::getExtents(type))
-    bytes = bytes * extentExpr(extent, names, context);
+  AffineExpr rows = getAffineConstantExpr(1, context);
+  SmallVector<mlp::Extent> extents = mlp::getExtents(type);
+  for (const mlp::Extent &extent : ArrayRef(extents).drop_back())
+    rows = rows * extentExpr(extent, names, context);
+  AffineExpr bytes = rows.ceilDiv(pad) * pad;
+  bytes = bytes * extentExpr(extents.back(), names, context) *
+          (type.getElementType().getIntOrFloatBitWidth() / 8);
   return tile::ExprAttr::get(context, names,
                              AffineMap::get(0, names.size(), bytes));
 }
@@ -163,6 +168,35 @@ static std::string whyNotEmpty(mlp::GraphOp graph) {
   return reason;
 }
 
+/// The rows of the largest tile over a variable extent, or of a step.
+static int64_t padOf(mlp::GraphOp graph) {
+  int64_t pad = 64;
+  graph.walk([&](mlp::FusedOp fused) {
+    auto schedule = dyn_cast_if_present<tile::ScheduleAttr>(
+        fused.getSchedule().value_or(Attribute()));
+    if (schedule && !fused.getM().isFixed())
+      pad = std::max(pad, schedule.getTile()[0]);
+  });
+  return pad;
+}
+
+/// Whether a value between launches has zeros up to whole tiles: where boxes
+/// reach beyond a tensor, many CTAs together load them four times as slowly.
+static bool isPadded(Value value) {
+  auto result = cast<OpResult>(value);
+  if (cast<RankedTensorType>(value.getType()).hasStaticShape())
+    return false;
+  if (auto convert = dyn_cast<mlp::ConvertOp>(result.getOwner()))
+    return result.getResultNumber() < convert.getNumCopies();
+  auto launch = cast<mlp::LaunchOp>(result.getOwner());
+  Value inside = launch.getYield().getValues()[result.getResultNumber()];
+  auto fused = inside.getDefiningOp<mlp::FusedOp>();
+  unsigned number = cast<OpResult>(inside).getResultNumber();
+  mlp::FusedYieldOp yield = fused.getYield();
+  return isComputedTransposed(fused) && number < yield.getValues().size() &&
+         yield.getKind(number) == mlp::YieldKind::Store;
+}
+
 /// Where each value of the graph lives.
 static FailureOr<StorageMap> assignStorage(mlp::GraphOp graph) {
   MLIRContext *context = graph.getContext();
@@ -183,12 +217,15 @@ static FailureOr<StorageMap> assignStorage(mlp::GraphOp graph) {
              << output.getName(i) << "; output it once";
     bind(value, tile::BindKind::Output, i);
   }
+  // Tiles and steps of variable extents are 64 rows or a multiple.
+  int64_t pad = padOf(graph);
   int64_t temporaries = 0;
   for (Operation &op : graph.getBody().front().without_terminator())
     for (Value result : op.getResults())
       if (!storage.contains(result))
         bind(result, tile::BindKind::Temporary, temporaries++,
-             tensorBytes(cast<RankedTensorType>(result.getType())));
+             tensorBytes(cast<RankedTensorType>(result.getType()),
+                         isPadded(result) ? pad : 1));
   return storage;
 }
 
@@ -307,7 +344,8 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
     if (!converts.empty()) {
       KernelBuilder builder(converts.front(), *storage, *signals, partials);
       FailureOr<tile::KernelOp> kernel =
-          builder.buildConversion(converts, graph, nameOf("convert"));
+          builder.buildConversion(converts, padOf(graph), graph,
+                                  nameOf("convert"));
       if (failed(kernel))
         return failure();
       describeProducts({}, firstFused, *kernel);

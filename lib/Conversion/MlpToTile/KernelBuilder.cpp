@@ -729,7 +729,8 @@ void KernelBuilder::createApartSums(Part &part) {
         fused.getOperandOf(sum.getContraction(), sum.getOperand()), k,
         (isA ? fused.getM() : fused.getN()).getExtent());
     tile::ConvertOp::create(b, source, part.k, /*copies=*/ValueRange(),
-                            buffers.partials, buffers.flags, tagArgument());
+                            buffers.partials, buffers.flags, tagArgument(),
+                            /*pad=*/IntegerAttr());
   }
 }
 
@@ -836,7 +837,7 @@ LogicalResult KernelBuilder::checkTensors() {
 //===----------------------------------------------------------------------===//
 
 FailureOr<tile::KernelOp>
-KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts,
+KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts, int64_t pad,
                                Operation *anchor, StringRef name) {
   b.setInsertionPoint(anchor);
   kernel = tile::KernelOp::create(b, name, b.getArrayAttr({}));
@@ -866,7 +867,9 @@ KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts,
       sums = addArgument(tile::WorkspaceType::get(b.getContext()),
                          partials.find(convert)->second);
     tile::ConvertOp::create(b, *source, rowCount, copies, sums,
-                            /*flags=*/Value(), /*tag=*/Value());
+                            /*flags=*/Value(), /*tag=*/Value(),
+                            type.hasStaticShape() ? IntegerAttr()
+                                                  : b.getI64IntegerAttr(pad));
   }
   for (auto &[fused, binding] : signals) {
     Value words = addArgument(

@@ -45,9 +45,9 @@ public:
   build(mlp::LaunchOp launch, llvm::ArrayRef<mlp::ConvertOp> converts,
         unsigned firstFused, mlir::Operation *anchor, llvm::StringRef name);
   /// Creates one kernel for all conversions before `anchor`, which clears the
-  /// signals of the launches after it.
+  /// signals of the launches after it. Copies have `pad` rows or a multiple.
   mlir::FailureOr<tile::KernelOp>
-  buildConversion(llvm::ArrayRef<mlp::ConvertOp> converts,
+  buildConversion(llvm::ArrayRef<mlp::ConvertOp> converts, int64_t pad,
                   mlir::Operation *anchor, llvm::StringRef name);
 
 private:
