@@ -113,8 +113,8 @@ static Choice chooseSplits(mlp::GraphOp graph, unsigned index,
 /// Token counts at which the choice is made; it holds from the one before.
 static SmallVector<int64_t> sampleTokens() {
   SmallVector<int64_t> samples;
-  for (int64_t tokens = 128; tokens <= 8192;
-       tokens += tokens < 2048 ? 128 : 512)
+  for (int64_t tokens = 64; tokens <= 8192;
+       tokens += tokens < 512 ? 64 : tokens < 2048 ? 128 : 512)
     samples.push_back(tokens);
   for (double tokens = 8192 * 1.06; tokens < (1 << 18); tokens *= 1.06)
     samples.push_back(int64_t(tokens) / 128 * 128);
@@ -198,7 +198,7 @@ readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
     if (*to >= 0 ? *to <= from : &value != &list->back())
       return fail("ranges do not ascend to one without end");
     TokenRange range{from, *to, {}};
-    int64_t tileM = 128;
+    int64_t tileM = arch::ctaTileRows;
     if (const llvm::json::Value *rows = entry->get("tile_m")) {
       std::optional<int64_t> number = rows->getAsInteger();
       if (!number)

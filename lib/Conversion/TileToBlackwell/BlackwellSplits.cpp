@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace backfuse;
 using namespace backfuse::blackwell;
 
-static constexpr int64_t drainThreads = 32 * numDrainWarps;
+static constexpr int64_t drainThreads = arch::warpThreads * numDrainWarps;
 
 static int64_t numColumns(tile::CombineSplitsOp combine) {
   return cast<tile::AccumulatorType>(combine.getAccumulator().getType())

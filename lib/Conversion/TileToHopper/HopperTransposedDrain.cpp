@@ -51,15 +51,8 @@ void HopperEmitter::emitTransposedLine(tile::DrainOp drain, Unit &unit,
   SmallVector<Value> sums(2 * drain.getPartials().size());
   SmallVector<Slot> entry;
   for (int64_t row = 0; row < sumRows; row += pieceRows) {
-    if (drain.getRing() && row % entryRows == 0) {
-      Value pool = poolOf(drain.getRing());
-      entry.clear();
-      for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i) {
-        entry.push_back(currentSlot(pool));
-        waitFull(pool, entry.back());
-        advance(pool);
-      }
-    }
+    if (drain.getRing() && row % entryRows == 0)
+      entry = takeEntry(drain);
     Value staged;
     if (stores) {
       // Of the two places, the one whose stores have been read.
@@ -197,20 +190,15 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain,
     Value &pair = vectorPairs[{operand, isRow ? half : j}];
     if (pair)
       return pair;
-    auto type = cast<tile::GlobalTensorType>(tensor.getType());
-    int64_t bytes = type.getElement().getIntOrFloatBitWidth() / 8;
-    // Elements beyond the extent are never stored: read any.
-    auto load = [&](Value index, Value extent) -> Value {
-      index = select(ult(index, extent), index, c(0));
-      return m.loadGlobal(
-          type.getElement(),
-          m.offset(mapped(tensor), mul64(zext64(index), m.i64(bytes))), bytes);
-    };
     if (isRow) {
-      pair = splatPair(b, load(add(firstCol, c(8 * half)), c(type.getCols())));
+      auto type = cast<tile::GlobalTensorType>(tensor.getType());
+      Value index = add(firstCol, c(8 * half));
+      pair = splatPair(b, loadVectorElements(tensor, index, c(type.getCols())));
     } else {
-      Value first = load(add(firstRow, c(8 * j)), rows);
-      pair = makePair(b, first, load(add(firstRow, c(8 * j + 1)), rows));
+      Value index = add(firstRow, c(8 * j));
+      Value first = loadVectorElements(tensor, index, rows);
+      index = add(firstRow, c(8 * j + 1));
+      pair = makePair(b, first, loadVectorElements(tensor, index, rows));
     }
     return pair;
   };
@@ -246,58 +234,58 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain,
           pairs.push_back(makePair(b, loadVariable(b, variable, f32, first),
                                    loadVariable(b, variable, f32, first + 1)));
         }
-        unsigned slot = 0, vector = 0, scalar = 0;
-        for (auto [i, attribute] : llvm::enumerate(drain.getElementKinds())) {
-          switch (cast<tile::ElementKindAttr>(attribute).getValue()) {
-          case tile::ElementKind::Slot: {
-            int64_t buffer = drain.getOperandBuffers()[slot++];
-            if (elementOf(buffer).getIntOrFloatBitWidth() == 16) {
-              pairs.push_back(narrow[{buffer, 2 * j + half}]);
-              break;
-            }
-            SmallVector<Value, 2> elements;
-            for (int64_t odd = 0; odd < 2; ++odd)
-              elements.push_back(m.loadShared(
-                  f32,
-                  wideAddress(slotAddress(buffer), entryRows,
-                              /*allColumns=*/true, entryBlock + j, half, odd),
-                  4));
-            pairs.push_back(makePair(b, elements[0], elements[1]));
-            break;
-          }
-          case tile::ElementKind::Row:
-            pairs.push_back(
-                vectorPair(i, drain.getVectors()[vector++], true, j, half));
-            break;
-          case tile::ElementKind::Column:
-            pairs.push_back(
-                vectorPair(i, drain.getVectors()[vector++], false, j, half));
-            break;
-          case tile::ElementKind::Scalar:
-            pairs.push_back(
-                splatPair(b, mapped(drain.getScalars()[scalar++])));
-            break;
-          }
-        }
+        gatherElementOperands(
+            drain, MutableArrayRef(arguments).take_back(),
+            [&](int64_t buffer) -> SmallVector<Value> {
+              if (elementOf(buffer).getIntOrFloatBitWidth() == 16)
+                return {narrow[{buffer, 2 * j + half}]};
+              SmallVector<Value, 2> elements;
+              for (int64_t odd = 0; odd < 2; ++odd)
+                elements.push_back(m.loadShared(
+                    f32,
+                    wideAddress(slotAddress(buffer), entryRows,
+                                /*allColumns=*/true, entryBlock + j, half, odd),
+                    4));
+              return {makePair(b, elements[0], elements[1])};
+            },
+            [&](unsigned operand, Value tensor, bool isRow, size_t) {
+              return vectorPair(operand, tensor, isRow, j, half);
+            });
       }
     SmallVector<SmallVector<Value>> results;
     for (SmallVector<Value> &pairs : arguments)
       results.push_back(
           emitElementRegion(b, drain.getBody().front(), pairs));
 
+    // Rows beyond the extent hold f(0), which need not be 0.
+    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    auto isInside = [&](size_t n, int64_t odd) {
+      return ult(add(firstRow, c(8 * (j0 + int64_t(n) / 2) + odd)), rows);
+    };
     unsigned store = 0, sum = 0;
     for (auto [y, attribute] : llvm::enumerate(drain.getYieldKinds())) {
       if (cast<tile::YieldKindAttr>(attribute).getValue() ==
           tile::YieldKind::Store) {
-        Type element = cast<tile::GlobalTensorType>(
-                           drain.getStores()[store].getType())
-                           .getElement();
+        auto tensor = cast<BlockArgument>(drain.getStores()[store]);
+        Type element =
+            cast<tile::GlobalTensorType>(tensor.getType()).getElement();
+        // What other launches multiply has zeros up to whole tiles.
+        bool isPadded = kernel.getBinding(tensor.getArgNumber()).getKind() ==
+                        tile::BindKind::Temporary;
         Value box = add(staged, c(stagedOffset(drain, store++)));
         if (element.getIntOrFloatBitWidth() == 16) {
           for (int64_t i = 0; i < blocksPerGroup; i += 2) {
             SmallVector<Value, 4> words;
-            for (int64_t n = 2 * i; n < 2 * i + 4; ++n)
-              words.push_back(m.bitcast(i32, results[n][y]));
+            for (int64_t n = 2 * i; n < 2 * i + 4; ++n) {
+              Value word = m.bitcast(i32, results[n][y]);
+              if (isPadded)
+                word = andi(word, arith::OrIOp::create(
+                                      b,
+                                      select(isInside(n, 0), c(0xFFFF), c(0)),
+                                      select(isInside(n, 1), c(0xFFFF0000),
+                                             c(0))));
+              words.push_back(word);
+            }
             m.storeMatricesTransposed(
                 words, matrixAddress(box, piece.rows, /*allColumns=*/false,
                                      j0 + i));
@@ -306,19 +294,18 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain,
         }
         for (auto [n, pairs] : llvm::enumerate(results))
           for (int64_t odd = 0; odd < 2; ++odd)
-            m.storeShared(pairElement(b, pairs[y], odd),
+            m.storeShared(isPadded ? select(isInside(n, odd),
+                                            pairElement(b, pairs[y], odd), zero)
+                                   : pairElement(b, pairs[y], odd),
                           wideAddress(box, piece.rows, /*allColumns=*/false,
                                       j0 + n / 2, n % 2, odd),
                           4);
         continue;
       }
-      // Rows beyond the extent hold f(0), which need not be 0.
-      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
       for (auto [n, pairs] : llvm::enumerate(results))
         for (int64_t odd = 0; odd < 2; ++odd) {
-          Value inside =
-              ult(add(firstRow, c(8 * (j0 + int64_t(n) / 2) + odd)), rows);
-          Value term = select(inside, pairElement(b, pairs[y], odd), zero);
+          Value term =
+              select(isInside(n, odd), pairElement(b, pairs[y], odd), zero);
           Value &total = sums[2 * sum + n % 2];
           total = total ? Value(arith::AddFOp::create(b, total, term)) : term;
         }
