@@ -342,6 +342,9 @@ bool Executor::execMbarrier(Warp &warp, Fragment &fragment, const Inst &inst,
     if (checks) {
       if (!checkMbarrier(warp, inst, laneIndex, *cta, offset, false))
         return false;
+      if (inst.op == Op::MbarrierArrive &&
+          !checkArrival(warp, inst, laneIndex, *cta, offset))
+        return false;
       if (inst.op == Op::MbarrierArrive)
         releaseToMbarrier(warp, 1u << lane, inst, *cta, offset);
     }

@@ -616,6 +616,47 @@ void Executor::noteMeeting(Warp &warp) {
   ++warp.clock;
 }
 
+/// Who arrives again, in another phase than last time, must know that the last
+/// one is complete: else the arrival may count for that, in place of another
+/// thread's. (Between CTAs of a cluster it is often only a copy that tells.)
+bool Executor::checkArrival(Warp &warp, const Inst &inst, int lane,
+                            const Cta &owner, uint32_t offset) {
+  MbarrierClocks &barrier =
+      owner.cluster->mbarriers[owner.rank << clusterRankShift | offset];
+  if (owner.cluster->ctas.size() > 1)
+    return true;
+  const uint32_t bit = 1u << lane;
+  auto own = std::find_if(
+      barrier.arrivals.begin(), barrier.arrivals.end(),
+      [&](const auto &entry) { return entry.warp == warp.clusterIndex; });
+  if (own == barrier.arrivals.end())
+    own = barrier.arrivals.insert(own, {warp.clusterIndex});
+  if (own->phase != barrier.phases) {
+    own->lastPhase = own->phase;
+    own->lastLanes = own->lanes;
+    own->phase = barrier.phases;
+    own->lanes = 0;
+  }
+  const bool isFirst = !(own->lanes & bit);
+  own->lanes |= bit;
+  if (!isFirst || !(own->lastLanes & bit) ||
+      isPhaseKnown(warp, lane, barrier.index, own->lastPhase + 1))
+    return true;
+  // One thread that arrives alone keeps its own order.
+  auto isOther = [&](const MbarrierClocks::Arrived &entry) {
+    uint32_t lanes = entry.phase == own->lastPhase       ? entry.lanes
+                     : entry.lastPhase == own->lastPhase ? entry.lastLanes
+                                                         : 0;
+    return entry.warp == warp.clusterIndex ? lanes != bit : lanes != 0;
+  };
+  if (std::none_of(barrier.arrivals.begin(), barrier.arrivals.end(), isOther))
+    return true;
+  return !reports(Check::MbarrierPhase, warp, inst, lane,
+                  "arrives at the mbarrier at shared address " + hex(offset) +
+                      " again, but may not know that the phase of its last "
+                      "arrival is complete: it may count for that one");
+}
+
 /// The next phase may complete only when all lanes have seen the last one: a
 /// lane that comes late finds the parity of the phase after that, and waits for
 /// ever. One lane that arrives for its warp must have met the others.

@@ -540,6 +540,8 @@ private:
   void noteSeen(Warp &warp, const Inst &inst, uint32_t mask,
                 MbarrierClocks &barrier);
   void noteMeeting(Warp &warp);
+  bool checkArrival(Warp &warp, const Inst &inst, int lane, const Cta &owner,
+                    uint32_t offset);
   bool checkSeen(const Cluster &cluster, uint32_t offset,
                  const MbarrierClocks &barrier);
   void noteMbarrierInit(Warp &warp, const Inst &inst, unsigned lane, Cta &owner,

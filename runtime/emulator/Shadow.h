@@ -84,6 +84,14 @@ struct MbarrierClocks {
     uint32_t inst = 0;
   };
   std::vector<Seen> seen; ///< one a warp
+  /// A warp's lanes that arrived in a phase, and in the one in which some
+  /// arrived before.
+  struct Arrived {
+    unsigned warp; ///< in the cluster
+    uint32_t phase = 0, lanes = 0;
+    uint32_t lastPhase = 0, lastLanes = 0;
+  };
+  std::vector<Arrived> arrivals; ///< one a warp
 };
 
 } // namespace backfuse::emulator

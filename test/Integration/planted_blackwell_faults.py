@@ -196,7 +196,7 @@ FAULTS.update(PAIRS)
 
 
 class Hunt(base.Hunt):
-    everySite = False
+    schedules, otherSizes = {}, {}
 
     def printTable(self, names):
         absent = [name for name in PAIRS if name in names and not self.rows.get(name, {}).get("tried")

@@ -20,6 +20,7 @@ has no site, or if one is missed at any site for which HARMLESS has no reason.
 import argparse
 import collections
 import concurrent.futures
+import itertools
 import json
 import os
 import re
@@ -35,6 +36,13 @@ from run_on_emulator import ROOT, cutFeatures  # noqa: E402
 GRAPHS = [("ssm_gate_backward", "B=1,S=195", "use_silu_gate=true", 5),
           ("mlp_gelu_backward", "S=131", "", 12),
           ("shifted_sum", "T=195", "", 5)]
+# Columns of a tile and splits, whatever the cost model would choose: there must be
+# partials of products, too.
+SCHEDULES = {"ssm_gate_backward": (128, [1, 3]), "mlp_gelu_backward": (64, [1, 2, 1, 3])}
+# Values and multiprocessors for what is not found with the first ones: more units
+# for each CTA, and in another deal.
+OTHER_SIZES = {"ssm_gate_backward": [("B=1,S=195", 4), ("B=1,S=323", 7)],
+               "mlp_gelu_backward": [("S=131", 5), ("S=259", 7)]}
 QUICK_GRAPHS = ["ssm_gate_backward", "shifted_sum"]
 # Where a fault is not looked for in every graph. In the founding ones rows beyond
 # the extent give zeros, masked or not.
@@ -52,8 +60,8 @@ FAULTS = {}
 # By fault: functions (lines, index) -> whether the program is right without what
 # the fault takes away, and why. Only where nothing reports the site.
 HARMLESS = collections.defaultdict(list)
-# The same, to be asked of a run: instructions that trap where the fault would
-# change something. If the trap is not reached, nothing is changed.
+# The same, to be asked of a run: functions (lines, index) -> the program with traps
+# where the fault would change something. If none is reached, nothing is changed.
 UNREACHED = collections.defaultdict(list)
 
 
@@ -170,7 +178,7 @@ def wraps(lines, i):
     if not match:
         j = definition(lines, i, re.search(r"xor\.b32\s+%\w+, %\w+, (%\w+);", lines[i])[1])
         match = re.search(r"selp\.b32\s+%\w+, 1, 0, (%p\w+);", lines[j])
-    return i + 1, [f"@{match[1]} trap;"]
+    return lines[:i + 1] + [f"@{match[1]} trap;"] + lines[i + 1:]
 
 
 for name in ("phase of a consumer not flipped", "phase of a producer not flipped"):
@@ -203,6 +211,27 @@ HARMLESS["wgmma.fence removed"].append(
 removal("wgmma.commit_group removed", r"wgmma\.commit_group")
 removal("bulk wait_group.read removed", r"cp\.async\.bulk\.wait_group\.read")
 removal("bulk commit_group removed", r"cp\.async\.bulk\.commit_group")
+
+
+def hasGroupsToWaitFor(lines, i):
+    """A count of the groups that no wait has covered yet; a trap where the wait has more of them than it leaves."""
+    result, isDeclared = [], False
+    for k, line in enumerate(lines):
+        wait = re.search(r"cp\.async\.bulk\.wait_group(?:\.read)?\s+(\d+);", line)
+        if wait and k == i:
+            result += ["{ .reg .pred planted;", f"setp.gt.u32 planted, plantedGroups, {wait[1]};", "@planted trap;", "}"]
+        result.append(line)
+        if wait:
+            result.append(f"min.u32 plantedGroups, plantedGroups, {wait[1]};")
+        if re.search(r"cp\.async\.bulk\.commit_group", line):
+            result.append("add.u32 plantedGroups, plantedGroups, 1;")
+        if line.strip() == "{" and not isDeclared:
+            isDeclared = True
+            result += [".reg .b32 plantedGroups;", "mov.b32 plantedGroups, 0;"]
+    return result
+
+
+UNREACHED["bulk wait_group.read removed"].append((hasGroupsToWaitFor, "the wait before it has left as few groups"))
 replacement("named barrier: 96 threads instead of 128", r"(bar\.sync\s+%\w+), 128;", r"\1, 96;")
 removal("named barrier removed", r"bar\.sync\s+%\w+, 128;")
 removal("barrier after the set-up removed", r"bar\.sync\s+0;")
@@ -267,13 +296,13 @@ FAULTS["LBO wrong"] = descriptor(lambda d: d ^ (3 << 16))
 
 
 def usesNoLbo(lines, i):
-    """K-major operands of a swizzled layout, and an A of one atom across."""
+    """K-major operands of a swizzled layout, an A and a B of one atom across."""
     register = re.search(r"or\.b64\s+(%\w+),", lines[i])[1]
     for j in range(i, min(i + 60, len(lines))):
         operand = re.match(rf"\s*add\.s64 (d[ab]), {re.escape(register)},", lines[j])
-        product = re.search(r"wgmma\.mma_async.*, [01], ([01]);", "".join(lines[j:j + 4]))
+        product = re.search(r"wgmma\.mma_async\S*\.m64n(\d+)k16\S* .*, [01], ([01]);", "".join(lines[j:j + 4]))
         if operand and product:
-            return operand[1] == "da" or product[1] == "0"
+            return operand[1] == "da" or product[2] == "0" or int(product[1]) <= 64
     return False
 
 
@@ -337,8 +366,8 @@ def comesTo(stage):
     """A trap where a ring's stage comes so far."""
     def apply(lines, i):
         match = re.search(r"setp\.eq\.b32\s+%p\d+, (%\w+), (\d+);", lines[i])
-        return i, ["{ .reg .pred planted;", f"setp.ge.u32 planted, {match[1]}, {int(match[2]) + stage};",
-                   "@planted trap;", "}"]
+        return lines[:i] + ["{ .reg .pred planted;", f"setp.ge.u32 planted, {match[1]}, {int(match[2]) + stage};",
+                            "@planted trap;", "}"] + lines[i:]
     return apply
 
 
@@ -364,7 +393,7 @@ class Run:
     """One run's outcome: silent, or what was found."""
 
     def __init__(self, kernelRun, bundle, graph, ptx, settings):
-        name, dims, params, smCount = graph
+        _, dims, params, smCount = graph
         inputs = ["--inputs=random", "--check=declared"] if settings == RANDOM_INPUTS else ["--inputs=exact"]
         command = [kernelRun, bundle, "--device=emulator", *inputs, "--dims", dims] + (["--set", params] if params else []) + (["--ptx", ptx] if ptx else [])
         try:
@@ -396,6 +425,7 @@ class Run:
 
 class Hunt:
     everySite = True  # a fault counts as found where it is found at every site
+    schedules, otherSizes = SCHEDULES, OTHER_SIZES
 
     def __init__(self, options, directory):
         self.options, self.directory, self.rows, self.bad = options, directory, collections.OrderedDict(), []
@@ -413,7 +443,14 @@ class Hunt:
             text = cutFeatures(file.read())
         with open(source, "w") as file:
             file.write(text)
-        subprocess.run([self.options.kernel_opt, source, "--emit=bundle", f"--target={TARGET}", "-o", bundle], check=True)
+        flags = []
+        if name in self.schedules:
+            columns, splits = self.schedules[name]
+            flags = ["--tuning=" + os.path.join(self.directory, name + ".json")]
+            with open(flags[0].split("=")[1], "w") as file:
+                json.dump({"ranges": [{"to": -1, "tile_n": columns, "splits": splits}]}, file)
+        subprocess.run([self.options.kernel_opt, source, "--emit=bundle", f"--target={TARGET}", *flags, "-o", bundle],
+                       check=True)
         ptx = os.path.join(self.directory, name + ".ptx")
         subprocess.run([self.options.kernel_run, bundle, "--write-ptx", ptx], check=True)
         return bundle, {file: open(os.path.join(ptx, file)).read().splitlines() for file in sorted(os.listdir(ptx))}
@@ -444,8 +481,9 @@ class Hunt:
                 continue
             tried += 1
             count, instead = FAULTS[name](lines, i)
-            for order in ORDERS + [RANDOM_INPUTS]:
-                run = self.mutant(graph, bundle, file, lines[:i] + instead + lines[i + count:], order)
+            others = [(graph[0], dims, graph[2], smCount) for dims, smCount in self.otherSizes.get(graph[0], [])]
+            for sizes, order in itertools.product([graph, *others], ORDERS + [RANDOM_INPUTS]):
+                run = self.mutant(sizes, bundle, file, lines[:i] + instead + lines[i + count:], order)
                 if not run.good:
                     found.append((f"{graph[0]} {file}:{i + 1}", order, run.finding()))
                     if self.options.verbose:
@@ -453,7 +491,7 @@ class Hunt:
                     break
             else:
                 site = f"{graph[0]} {file}:{i + 1}: {lines[i].strip()[:100]}"
-                reason = self.whyHarmless(graph, bundle, file, lines, i, name)
+                reason = self.whyHarmless([graph, *others], bundle, file, lines, i, name)
                 if reason:
                     harmless.append(f"{site}: {reason}")
                     tried -= 1  # another site in its place
@@ -463,13 +501,12 @@ class Hunt:
                     print(f"{name}: {'harmless' if reason else 'missed'} at {site}", flush=True)
         return tried, found, missed, harmless
 
-    def whyHarmless(self, graph, bundle, file, lines, i, name):
+    def whyHarmless(self, graphs, bundle, file, lines, i, name):
         for applies, reason in HARMLESS[name]:
             if applies(lines, i):
                 return reason
-        for trap, reason in UNREACHED[name]:
-            at, text = trap(lines, i)
-            if at is not None and self.mutant(graph, bundle, file, lines[:at] + text + lines[at:], ORDERS[0]).good:
+        for traps, reason in UNREACHED[name]:
+            if all(self.mutant(sizes, bundle, file, traps(lines, i), ORDERS[0]).good for sizes in graphs):
                 return reason
         return None
 

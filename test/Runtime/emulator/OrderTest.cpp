@@ -304,6 +304,41 @@ F:  mbarrier.try_wait.parity.shared::cta.b64 %p5, [bar], %r12; @!%p5 bra F;
       threads(64));
 }
 
+// Two consumers of a ring of two stages: without the wait for the second stage
+// an arrival may come before the other consumer's last one, and count for it.
+TEST(Order, ArrivalInAnUnknownPhase) {
+  auto wait = [](const char *label, const char *at, const char *parity) {
+    return std::string(label) +
+           ": mbarrier.try_wait.parity.shared::cta.b64 %p5, [second+" + at +
+           "], " + parity + "; @!%p5 bra " + label + ";\n";
+  };
+  auto arrive = [](const char *at) {
+    return std::string("mbarrier.arrive.shared::cta.b64 _, [second+") + at +
+           "];\n";
+  };
+  const std::string again = "add.u32 %r10, %r10, 1; setp.lt.u32 %p6, %r10, 4; ";
+  const std::string second = wait("C1", "8", "%r12");
+  const std::string body =
+      prologue + R"(
+    @%p1 mbarrier.init.shared.b64 [second], 1;
+    @%p1 mbarrier.init.shared.b64 [second+8], 1;
+    @%p1 mbarrier.init.shared.b64 [second+16], 2;
+    @%p1 mbarrier.init.shared.b64 [second+24], 2;
+    bar.sync 0;
+    and.b32 %r20, %r1, 31; setp.eq.u32 %p3, %r20, 0; @!%p3 ret;
+    setp.ge.u32 %p4, %r1, 32; mov.u32 %r10, 0; @%p4 bra CONSUME;
+PRODUCE: and.b32 %r12, %r10, 1; xor.b32 %r11, %r12, 1;
+)" + wait("P0", "16", "%r11") +
+      arrive("0") + wait("P1", "24", "%r11") + arrive("8") + again +
+      "@%p6 bra PRODUCE; ret;\nCONSUME: and.b32 %r12, %r10, 1;\n" +
+      wait("C0", "0", "%r12") + arrive("16") + second + arrive("24") + again +
+      "@%p6 bra CONSUME; ret;";
+  expectSilent(body, threads(96));
+  expectReport(without(body, second),
+               "may not know that the phase of its last arrival is complete",
+               threads(96));
+}
+
 // One lane waits for a copy, the others read without having met it.
 TEST(Order, CopySeenByOneLane) {
   const std::string body =
