@@ -150,6 +150,25 @@ FAULTS["expected bytes + 16"] = expectBytes(16)
 FAULTS["expected bytes - 16"] = expectBytes(-16)
 
 
+def withRegister(lines, register):
+    """The kernel with one more 32-bit register, which is 0 at first."""
+    begin = next(i for i, line in enumerate(lines) if line.strip() == "{")
+    return lines[:begin + 1] + [f".reg .b32 {register};", f"mov.b32 {register}, 0;"] + lines[begin + 1:]
+
+
+def thenWaits(lines, at, condition):
+    """Traps where a warp waits at an mbarrier after `condition`, which sets the predicate `planted`, was true
+    before line `at`: behind that the fault changes what the warp does."""
+    result = []
+    for i, line in enumerate(lines):
+        if i == at:
+            result += ["{ .reg .pred planted;", *condition, "@planted mov.b32 plantedChange, 1;", "}"]
+        if waitAt(lines, i):
+            result += ["{ .reg .pred planted;", "setp.ne.u32 planted, plantedChange, 0;", "@planted trap;", "}"]
+        result.append(line)
+    return withRegister(result, "plantedChange")
+
+
 @fault("phase of a consumer not flipped")
 def consumerPhase(lines, i):
     match = re.search(r"xor\.b32\s+(%\w+), (%\w+), (%\w+);", lines[i])
@@ -172,17 +191,20 @@ def producerPhase(lines, i):
     return 1, [f"mov.b32 {match[1]}, {match[3]};"]
 
 
+NO_WRAP = "the ring does not wrap there with these sizes, or the warp waits for nothing behind it"
+
+
 def wraps(lines, i):
-    """Behind the flip of a phase: a trap where the ring wraps."""
+    """Behind the flip of a phase: traps behind where the ring wraps."""
     match = re.search(r"selp\.b32\s+%\w+, %\w+, %\w+, (%p\w+);", lines[i])
     if not match:
         j = definition(lines, i, re.search(r"xor\.b32\s+%\w+, %\w+, (%\w+);", lines[i])[1])
         match = re.search(r"selp\.b32\s+%\w+, 1, 0, (%p\w+);", lines[j])
-    return lines[:i + 1] + [f"@{match[1]} trap;"] + lines[i + 1:]
+    return thenWaits(lines, i + 1, [f"mov.pred planted, {match[1]};"])
 
 
 for name in ("phase of a consumer not flipped", "phase of a producer not flipped"):
-    UNREACHED[name].append((wraps, "the ring does not wrap there with these sizes"))
+    UNREACHED[name].append((wraps, NO_WRAP))
 
 
 ARRIVE = r"mbarrier\.arrive\.shared::cta\.b64 _"
@@ -215,25 +237,53 @@ removal("bulk commit_group removed", r"cp\.async\.bulk\.commit_group")
 
 def hasGroupsToWaitFor(lines, i):
     """A count of the groups that no wait has covered yet; a trap where the wait has more of them than it leaves."""
-    result, isDeclared = [], False
+    result = []
     for k, line in enumerate(lines):
         wait = re.search(r"cp\.async\.bulk\.wait_group(?:\.read)?\s+(\d+);", line)
         if wait and k == i:
-            result += ["{ .reg .pred planted;", f"setp.gt.u32 planted, plantedGroups, {wait[1]};", "@planted trap;", "}"]
+            result += ["{ .reg .pred planted;", f"setp.gt.u32 planted, plantedGroups, {wait[1]};",
+                       "@planted trap;", "}"]
         result.append(line)
         if wait:
             result.append(f"min.u32 plantedGroups, plantedGroups, {wait[1]};")
         if re.search(r"cp\.async\.bulk\.commit_group", line):
             result.append("add.u32 plantedGroups, plantedGroups, 1;")
-        if line.strip() == "{" and not isDeclared:
-            isDeclared = True
-            result += [".reg .b32 plantedGroups;", "mov.b32 plantedGroups, 0;"]
-    return result
+    return withRegister(result, "plantedGroups")
 
 
-UNREACHED["bulk wait_group.read removed"].append((hasGroupsToWaitFor, "the wait before it has left as few groups"))
+def isCoveredAlone(lines, i):
+    """A trap at a wait that covers this group, but not the one behind it, which its stores join without the commit."""
+    result = []
+    for k, line in enumerate(lines):
+        wait = re.search(r"cp\.async\.bulk\.wait_group(?:\.read)?\s+(\d+);", line)
+        if wait:
+            result += ["{ .reg .pred planted, marked;", ".reg .b32 covered;",
+                       f"sub.u32 covered, plantedTotal, {wait[1]};", "setp.ne.u32 marked, plantedMark, 0;",
+                       "setp.eq.and.u32 planted, covered, plantedMark, marked;", "@planted trap;",
+                       "setp.gt.s32 planted, covered, plantedMark;", "@planted mov.b32 plantedMark, 0;", "}"]
+        result.append(line)
+        if re.search(r"cp\.async\.bulk\.commit_group", line):
+            result.append("add.u32 plantedTotal, plantedTotal, 1;")
+            if k == i:
+                result.append("mov.b32 plantedMark, plantedTotal;")
+    return withRegister(withRegister(result, "plantedMark"), "plantedTotal")
+
+
+def publishesReads(lines, i):
+    """The barrier behind a wait for reads says to other warps what that waited for."""
+    for j in range(i - 1, i - 4, -1):
+        if "cp.async.bulk.wait_group.read" in lines[j]:
+            return hasGroupsToWaitFor(lines, j)
+    return lines[:i] + ["trap;"] + lines[i:]
+
+
+NO_GROUPS = "the wait before it has left as few groups"
+UNREACHED["bulk wait_group.read removed"].append((hasGroupsToWaitFor, NO_GROUPS))
+UNREACHED["bulk commit_group removed"].append(
+    (isCoveredAlone, "the wait that covers the group covers the next one, too"))
 replacement("named barrier: 96 threads instead of 128", r"(bar\.sync\s+%\w+), 128;", r"\1, 96;")
 removal("named barrier removed", r"bar\.sync\s+%\w+, 128;")
+UNREACHED["named barrier removed"].append((publishesReads, f"it says what a wait brought, and {NO_GROUPS}"))
 removal("barrier after the set-up removed", r"bar\.sync\s+0;")
 removal("bar.warp.sync removed", r"bar\.warp\.sync")
 HARMLESS["bar.warp.sync removed"].append(
@@ -363,16 +413,15 @@ def ringLength(delta):
 
 
 def comesTo(stage):
-    """A trap where a ring's stage comes so far."""
+    """Traps behind where a ring's stage comes so far."""
     def apply(lines, i):
         match = re.search(r"setp\.eq\.b32\s+%p\d+, (%\w+), (\d+);", lines[i])
-        return lines[:i] + ["{ .reg .pred planted;", f"setp.ge.u32 planted, {match[1]}, {int(match[2]) + stage};",
-                            "@planted trap;", "}"] + lines[i:]
+        return thenWaits(lines, i, [f"setp.ge.u32 planted, {match[1]}, {int(match[2]) + stage};"])
     return apply
 
 
-UNREACHED["ring a stage shorter, in one task"].append((comesTo(-1), "the ring does not wrap there with these sizes"))
-UNREACHED["ring a stage longer, in one task"].append((comesTo(0), "the ring does not wrap there with these sizes"))
+UNREACHED["ring a stage shorter, in one task"].append((comesTo(-1), NO_WRAP))
+UNREACHED["ring a stage longer, in one task"].append((comesTo(0), NO_WRAP))
 FAULTS["ring a stage shorter, in one task"] = ringLength(-1)
 FAULTS["ring a stage longer, in one task"] = ringLength(1)
 

@@ -10,11 +10,32 @@
 
 #include "TestKernel.h"
 
+#include <cstring>
+
 namespace backfuse::emulator::test {
 
 inline const std::string moduleText =
     ".shared .align 1024 .b8 buffer[4096];\n.shared .align 1024 .b8 "
     "second[4096];\n.shared .align 8 .b64 bar;\n.shared .align 8 .b64 other;";
+
+/// The arguments of a kernel that reads 1024 bytes at `from` and writes 1024 at
+/// `to`: the maps have rows of 32 words and boxes of all 8 rows.
+inline std::vector<std::vector<uint8_t>> asyncArguments(uint64_t from,
+                                                        uint64_t to) {
+  TensorMapParams map;
+  map.type = MapType::UInt32;
+  map.rank = 2;
+  map.address = from;
+  map.sizes[0] = 32, map.sizes[1] = 8;
+  map.strides[0] = 128;
+  map.box[0] = 32, map.box[1] = 8;
+  TensorMapParams outMap = map;
+  outMap.address = to;
+  std::vector<uint8_t> addresses(128);
+  std::memcpy(addresses.data(), &from, 8);
+  std::memcpy(addresses.data() + 8, &to, 8);
+  return {TestKernel::map(map), TestKernel::map(outMap), addresses};
+}
 
 inline std::string without(std::string text, const std::string &what) {
   size_t at = text.find(what);
@@ -39,6 +60,20 @@ inline const std::string prologue = R"(
   fence.mbarrier_init.release.cluster;
   bar.sync 0;
 )";
+
+/// The input to `buffer`, `buffer` to the output, and what goes with them.
+inline const std::string expectTx =
+    "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 1024;";
+inline const std::string load =
+    "@%p1 "
+    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::"
+    "bytes [%r3], [%rd1, {%r2, %r2}], [bar];";
+inline const std::string store =
+    "@%p1 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {%r2, "
+    "%r2}], [%r3]; @%p1 cp.async.bulk.commit_group;";
+inline const std::string waitRead = "@%p1 cp.async.bulk.wait_group.read 0;";
+inline const std::string waitProducts = "wgmma.wait_group.sync.aligned 0;";
+inline const std::string proxyFence = "fence.proxy.async.shared::cta;";
 
 /// buffer to `out`, 128 bytes at a time, by the first warp.
 inline const std::string copyOut = R"(

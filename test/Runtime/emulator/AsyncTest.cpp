@@ -33,19 +33,7 @@ static std::vector<uint32_t> runOn(const std::string &body, Order order,
     in[i] = i + 1;
   uint64_t from = kernel.upload(in),
            to = kernel.upload(std::vector<uint32_t>(256, 0xeeeeeeee));
-  TensorMapParams map;
-  map.type = MapType::UInt32;
-  map.rank = 2;
-  map.address = from;
-  map.sizes[0] = 32, map.sizes[1] = 8;
-  map.strides[0] = 128;
-  map.box[0] = 32, map.box[1] = 8;
-  TensorMapParams outMap = map;
-  outMap.address = to;
-  std::vector<uint8_t> addresses(128);
-  std::memcpy(addresses.data(), &from, 8);
-  std::memcpy(addresses.data() + 8, &to, 8);
-  kernel.runOk({kernel.map(map), kernel.map(outMap), addresses});
+  kernel.runOk(asyncArguments(from, to));
   return kernel.download<uint32_t>(to, 256);
 }
 

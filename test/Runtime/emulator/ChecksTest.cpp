@@ -10,23 +10,6 @@
 using namespace backfuse::emulator;
 using namespace backfuse::emulator::test;
 
-namespace {
-
-const std::string expectTx =
-    "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 1024;";
-const std::string load =
-    "@%p1 "
-    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::"
-    "bytes [%r3], [%rd1, {%r2, %r2}], [bar];";
-const std::string store =
-    "@%p1 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {%r2, "
-    "%r2}], [%r3]; @%p1 cp.async.bulk.commit_group;";
-const std::string waitRead = "@%p1 cp.async.bulk.wait_group.read 0;";
-const std::string waitProducts = "wgmma.wait_group.sync.aligned 0;";
-const std::string proxyFence = "fence.proxy.async.shared::cta;";
-
-} // namespace
-
 // Reads of bytes not yet completed.
 TEST(Checks, ReadBeforeTheCopyIsComplete) {
   std::string body = prologue + expectTx + load + waitBar + copyOut + "ret;";
@@ -559,10 +542,10 @@ TEST(Checks, DependentLaunches) {
     EXPECT_NE(launchTwo("st.global.u32 [%rd3], %r1; " + wait, true, order)
                   .find("which the launch before writes"),
               std::string::npos);
-    EXPECT_NE(launchTwo("setp.eq.u32 %p1, %r1, 0; @%p1 " + wait + use, true,
-                        order)
-                  .find("without griddepcontrol.wait"),
-              std::string::npos);
+    EXPECT_NE(
+        launchTwo("setp.eq.u32 %p1, %r1, 0; @%p1 " + wait + use, true, order)
+            .find("without griddepcontrol.wait"),
+        std::string::npos);
   }
 }
 

@@ -7,8 +7,6 @@
 
 #include "AsyncKernels.h"
 
-#include <cstring>
-
 namespace backfuse::emulator::test {
 
 struct Launch {
@@ -38,19 +36,7 @@ inline std::string run(const std::string &body, const Launch &launch) {
   uint64_t from = kernel.upload(std::vector<uint32_t>(256, 7), "in");
   EXPECT_FALSE(kernel.machine.setReadOnly(from, true));
   uint64_t to = kernel.machine.allocate(1024, "out", launch.initialised);
-  TensorMapParams map;
-  map.type = MapType::UInt32;
-  map.rank = 2;
-  map.address = from;
-  map.sizes[0] = 32, map.sizes[1] = 8;
-  map.strides[0] = 128;
-  map.box[0] = 32, map.box[1] = 8;
-  TensorMapParams outMap = map;
-  outMap.address = to;
-  std::vector<uint8_t> addresses(128);
-  std::memcpy(addresses.data(), &from, 8);
-  std::memcpy(addresses.data() + 8, &to, 8);
-  return kernel.run({kernel.map(map), kernel.map(outMap), addresses}).text();
+  return kernel.run(asyncArguments(from, to)).text();
 }
 
 /// No order gives a report.

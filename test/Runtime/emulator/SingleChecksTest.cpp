@@ -24,18 +24,6 @@ struct SingleCheck {
   Launch launch = {};
 };
 
-const std::string expectTx =
-    "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 1024;";
-const std::string load =
-    "@%p1 "
-    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::"
-    "bytes [%r3], [%rd1, {%r2, %r2}], [bar];";
-const std::string store =
-    "@%p1 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {%r2, "
-    "%r2}], [%r3]; @%p1 cp.async.bulk.commit_group;";
-const std::string waitRead = "@%p1 cp.async.bulk.wait_group.read 0;";
-const std::string waitProducts = "wgmma.wait_group.sync.aligned 0;";
-const std::string proxyFence = "fence.proxy.async.shared::cta;";
 const std::string meet = "bar.warp.sync -1; ";
 
 Launch unwritten() {

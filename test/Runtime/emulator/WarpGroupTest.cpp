@@ -6,9 +6,8 @@
 // layouts, written out here atom by atom, and the product is compared with a
 // plain triple loop over small integers, bit by bit.
 //===----------------------------------------------------------------------===//
+#include "OperandLayouts.h"
 #include "TestKernel.h"
-
-#include "runtime/emulator/LaneKernels.h"
 
 #include <cstring>
 #include <random>
@@ -18,71 +17,6 @@ using namespace backfuse::emulator::test;
 
 namespace {
 
-struct Layout {
-  bool kMajor;
-  unsigned span; ///< bytes of a swizzled row; 16: none
-  uint64_t code; ///< bits 62-63
-};
-
-/// Lays out `extent` x `k` elements from `base` of an image of shared memory
-/// and returns the descriptor.
-uint64_t layOut(const Layout &layout, unsigned extent, unsigned k,
-                unsigned elementBytes, uint32_t base,
-                std::vector<uint8_t> &image,
-                const std::vector<uint32_t> &bits /* [extent][k] */) {
-  uint32_t leading = 0, stride = 0;
-  auto put = [&](uint32_t address, unsigned mn, unsigned kk) {
-    // The swizzle: bits 4.. of the address are flipped by bits 7.. .
-    unsigned chunks = layout.span / 16;
-    uint32_t flip = ((address >> 7) & (chunks - 1)) << 4;
-    if (layout.span == 16)
-      flip = 0;
-    address ^= flip;
-    if (image.size() < address + 16)
-      image.resize(address + 16);
-    std::memcpy(image.data() + address, &bits[mn * k + kk], elementBytes);
-  };
-  unsigned perRow = layout.span / elementBytes; // elements in a row of the atom
-  if (layout.kMajor && layout.span > 16) {
-    // Atoms of 8 rows, one behind the other along M or N.
-    stride = 8 * layout.span;
-    for (unsigned mn = 0; mn < extent; ++mn)
-      for (unsigned kk = 0; kk < k; ++kk)
-        put(base + mn / 8 * stride + mn % 8 * layout.span + kk * elementBytes,
-            mn, kk);
-  } else if (layout.kMajor) {
-    // Core matrices of 8 rows of 16 bytes: rows first, then the next 16 bytes
-    // of K.
-    stride = 128;
-    leading = (extent + 7) / 8 * 128;
-    for (unsigned mn = 0; mn < extent; ++mn)
-      for (unsigned kk = 0; kk < k; ++kk)
-        put(base + mn / 8 * stride + kk * elementBytes / 16 * leading +
-                mn % 8 * 16 + kk * elementBytes % 16,
-            mn, kk);
-  } else if (layout.span > 16) {
-    // Panels of one row's width along MN; K in groups of 8 rows.
-    stride = 8 * layout.span;
-    leading = k / 8 * stride + 1024; // a gap between panels
-    for (unsigned mn = 0; mn < extent; ++mn)
-      for (unsigned kk = 0; kk < k; ++kk)
-        put(base + mn / perRow * leading + kk / 8 * stride +
-                kk % 8 * layout.span + mn % perRow * elementBytes,
-            mn, kk);
-  } else {
-    // Core matrices of 8 K rows of 16 bytes of MN: here LBO steps along K.
-    leading = 128;
-    stride = k / 8 * 128;
-    for (unsigned mn = 0; mn < extent; ++mn)
-      for (unsigned kk = 0; kk < k; ++kk)
-        put(base + mn / 8 * stride + kk / 8 * leading + kk % 8 * 16 +
-                mn % 8 * 2,
-            mn, kk);
-  }
-  return (base >> 4) | static_cast<uint64_t>(leading >> 4) << 16 |
-         static_cast<uint64_t>(stride >> 4) << 32 | layout.code << 62;
-}
-
 struct Case {
   Type type;
   unsigned n;
@@ -90,16 +24,6 @@ struct Case {
   bool aInRegisters = false;
   bool negateA = false, negateB = false;
 };
-
-uint32_t encode(Type type, float value) {
-  if (type == Type::BF16)
-    return floatToBf16(value);
-  if (type == Type::F16)
-    return floatToF16(value);
-  uint32_t bits;
-  std::memcpy(&bits, &value, 4);
-  return bits | 0x5a5; // the low 13 bits do not count
-}
 
 void check(const Case &test) {
   const bool isTf32 = test.type == Type::TF32;
@@ -116,10 +40,12 @@ void check(const Case &test) {
         encode(test.type,
                b[i] = static_cast<float>(static_cast<int>(random() % 17) - 8));
   std::vector<uint8_t> image(1024);
-  uint64_t descA = layOut(test.a, 64, k, elementBytes, 1024, image, aBits);
-  uint64_t descB = layOut(
-      test.b, n, k, elementBytes,
-      static_cast<uint32_t>((image.size() + 1023) / 1024 * 1024), image, bBits);
+  uint64_t descA =
+      layOutOperand(test.a, 64, k, elementBytes, 1024, 0, image, aBits);
+  uint64_t descB =
+      layOutOperand(test.b, n, k, elementBytes,
+                    static_cast<uint32_t>((image.size() + 1023) / 1024 * 1024),
+                    0, image, bBits);
   image.resize((image.size() + 2047) / 2048 * 2048);
 
   std::string d, body = ".reg .f32 %d<" + std::to_string(n / 2) + ">;\n";
@@ -213,11 +139,6 @@ COPY:
           << "m " << m << " n " << c;
     }
 }
-
-const Layout kNone{true, 16, 0}, k32{true, 32, 3}, k64{true, 64, 2},
-    k128{true, 128, 1};
-const Layout mnNone{false, 16, 0}, mn32{false, 32, 3}, mn64{false, 64, 2},
-    mn128{false, 128, 1};
 
 } // namespace
 
