@@ -621,6 +621,7 @@ bool Executor::tensorLoad(Copy &copy) {
           !checkOverlap(*copy.warp, *copy.inst, static_cast<int>(copy.lane),
                         *allocation, from, bytes))
         return false;
+      noteBytes(*allocation, from, bytes, true, false);
       copyFromShared(row + first * elementBytes, data, bytes);
       convertElements(row + first * elementBytes, static_cast<uint32_t>(bytes),
                       map.type);
@@ -736,6 +737,8 @@ bool Executor::tensorWrite(Copy &copy) {
         return false;
     }
     const uint8_t *from = copy.data.data() + offset + first * elementBytes;
+    noteBytes(*allocation, to, bytes, copy.kind == CopyKind::TensorReduce,
+                true);
     if (copy.kind == CopyKind::TensorReduce)
       reduceInto(copy.reduce, type, data, from, bytes);
     else
@@ -765,6 +768,8 @@ bool Executor::stepCopy(Copy &copy) {
         !checkOverlap(*copy.warp, *copy.inst, lane, *allocation, copy.global,
                       copy.bytes))
       return true;
+    if (data)
+      noteBytes(*allocation, copy.global, copy.bytes, true, false);
     for (uint32_t rest = destinations(copy); data && rest; rest &= rest - 1)
       copyFromShared(cluster.ctas[lowest(rest)]->smem.data() +
                          (copy.shared & offsetMask),
@@ -841,7 +846,8 @@ bool Executor::stepCopy(Copy &copy) {
                              copy.global, copy.bytes, strength,
                              isReduce ? nullptr : copy.data.data())))
         return true;
-      if (copy.kind == CopyKind::BulkReduce)
+      noteBytes(*allocation, copy.global, copy.bytes, isReduce, true);
+      if (isReduce)
         reduceInto(copy.reduce, copy.type, to, copy.data.data(), copy.bytes);
       else
         copyToShared(to, copy.data.data(), copy.bytes);
@@ -862,12 +868,13 @@ bool Executor::stepCopy(Copy &copy) {
                                *allocation, copy.laneGlobal[l],
                                copy.laneBytes[l], Scope::None))
             return true;
+          noteBytes(*allocation, copy.laneGlobal[l], copy.laneBytes[l], true,
+                      false);
           copyFromShared(to, from, copy.laneBytes[l]);
         }
       std::memset(to + copy.laneBytes[l], 0, copy.bytes - copy.laneBytes[l]);
       if (checks)
-        endAsyncWrite(copy, *copy.cta, copy.laneShared[l] & offsetMask,
-                      static_cast<uint32_t>(copy.bytes));
+        endCpAsync(copy, l);
       counts.globalBytesLoaded += copy.laneBytes[l];
     }
     return true;

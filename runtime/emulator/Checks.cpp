@@ -450,20 +450,8 @@ bool Executor::checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
                                 uint64_t bytes, Scope strength,
                                 const uint8_t *incoming) {
   uint64_t offset = address - allocation.base;
-  if (!allocation.written.empty()) {
-    for (uint64_t i = 0; i < bytes;) {
-      uint64_t at = offset + i;
-      unsigned count =
-          static_cast<unsigned>(std::min<uint64_t>(8 - at % 8, bytes - i));
-      auto bits = static_cast<uint8_t>(((1u << count) - 1) << (at % 8));
-      std::atomic<uint8_t> &byte = allocation.written[at / 8];
-      if (bits == 0xff)
-        byte.store(0xff, std::memory_order_relaxed);
-      else if ((byte.load(std::memory_order_relaxed) & bits) != bits)
-        byte.fetch_or(bits, std::memory_order_relaxed);
-      i += count;
-    }
-  }
+  if (!allocation.written.empty())
+    setBits(allocation.written, offset, bytes);
   if (!allocation.writers)
     return true;
   const uint64_t mine = globalWord(launch, warp, lane, 0, strength);

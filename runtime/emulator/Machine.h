@@ -262,6 +262,12 @@ struct Launch {
   std::vector<uint64_t> classCounts;
   std::vector<uint64_t> waitsOfWarp;
   std::vector<Report::SharedSite> sites; ///< by index into the syntax tree
+  /// With options.profile, the bytes that were read and written, of each
+  /// allocation in the order of DeviceMemory::all().
+  struct Touched {
+    ByteBits read, written;
+  };
+  std::vector<Touched> touched;
 
   void fail(const std::string &message);
 };
@@ -311,6 +317,17 @@ private:
     uint64_t accesses = 0, wavefronts = 0, ideal = 0;
   };
   std::vector<Banks> banks; ///< per instruction, with options.profile
+  /// Bytes of device memory that an instruction or copy accesses.
+  void noteBytes(const Allocation &allocation, uint64_t address,
+                   uint64_t bytes, bool reads, bool writes) {
+    if (launch.touched.empty() || !bytes)
+      return;
+    Launch::Touched &touched = launch.touched[DeviceMemory::indexOf(address)];
+    if (reads)
+      setBits(touched.read, address - allocation.base, bytes);
+    if (writes)
+      setBits(touched.written, address - allocation.base, bytes);
+  }
   void countBanks(const Inst &inst, const uint32_t (&addresses)[32],
                   uint32_t mask, unsigned bytes);
   std::vector<uint64_t> classCounts;
