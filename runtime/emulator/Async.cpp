@@ -362,6 +362,7 @@ bool Executor::issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask) {
       unsigned lane = lowest(rest);
       auto copy = std::make_unique<Copy>();
       copy->kind = CopyKind::CpArrive;
+      copy->sequence = warp.cpSequence++;
       copy->cta = warp.cta;
       copy->warp = &warp;
       copy->lane = lane;
@@ -393,6 +394,7 @@ bool Executor::issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask) {
   }
   auto copy = std::make_unique<Copy>();
   copy->kind = CopyKind::CpAsync;
+  copy->sequence = warp.cpSequence++;
   copy->cta = warp.cta;
   copy->warp = &warp;
   copy->inst = &inst;
@@ -513,6 +515,8 @@ bool Executor::cpAsyncWait(Warp &warp, Fragment &fragment, const Inst &inst,
       fragment.key = limit;
       return false;
     }
+  if (checks)
+    learnCpAsync(warp, mask, limit, ~uint64_t(0));
   return true;
 }
 
@@ -882,6 +886,11 @@ bool Executor::stepCopy(Copy &copy) {
   case CopyKind::CpArrive:
     if (copy.cta->liveWarps == 0)
       return true;
+    if (checks) {
+      learnCpAsync(*copy.warp, copy.mask, ~uint64_t(0), copy.sequence);
+      releaseOwn(*copy.warp, copy.mask,
+                 cluster.mbarriers[copy.otherShared].arrived[0]);
+    }
     mbarrierArrive(*copy.warp, *copy.inst, lane, *copy.cta,
                    copy.otherShared & offsetMask, 1, false);
     return true;

@@ -91,6 +91,7 @@ struct Warp {
   std::vector<Fragment> fragments;
   uint64_t turn = 0;
   std::vector<LaneGroups> groups; ///< 32 once needed
+  uint64_t cpSequence = 0;
   uint64_t clusterPhase = 0;      ///< at the last arrival
   unsigned registers = 0;         ///< per thread
   // wgmma
@@ -127,6 +128,17 @@ struct Warp {
   std::vector<uint32_t> initFenced;  ///< the same for mbarrier.init
   std::vector<uint32_t> initArrived; ///< that at the last cluster arrival
   uint32_t barrierClock = 0;         ///< when it left a barrier last
+  /// What cp.async has written and its lane has not waited for.
+  struct CpWritten {
+    unsigned lane;
+    uint32_t offset, bytes; ///< in shared memory
+    uint64_t group, sequence;
+  };
+  std::vector<CpWritten> cpWritten;
+  /// Loads from tensor memory since the last tcgen05.wait::ld, and the
+  /// registers that they write.
+  std::vector<const Inst *> loadsUnwaited;
+  std::vector<uint64_t> placesUnwaited;
   std::vector<uint64_t> pendingD, pendingA; ///< places of products in flight
   std::vector<uint64_t> touched;            ///< places used since wgmma.fence
   std::vector<uint32_t> defined; ///< lanes, per register that may be undefined
@@ -186,6 +198,7 @@ struct Copy {
   std::vector<uint8_t> data;   ///< read from shared memory
   std::vector<bool> unwritten; ///< checks: per 4 bytes of `data`
   // CpAsync: per lane
+  uint64_t sequence = 0; ///< of the warp's cp.async, with arrivals
   uint32_t mask = 0;
   std::vector<uint64_t> laneGlobal;
   std::vector<uint32_t> laneShared, laneBytes;
@@ -514,6 +527,11 @@ private:
                        uint32_t offset, uint32_t bytes);
   void endAsyncWrite(const Copy &copy, Cta &owner, uint32_t offset,
                      uint32_t bytes);
+  void endCpAsync(const Copy &copy, unsigned lane);
+  void learnCpAsync(Warp &warp, uint32_t mask, uint64_t group,
+                    uint64_t sequence);
+  bool checkCpAsync(const Warp &warp, const Inst &inst, int lane,
+                    const Cta &owner, uint32_t word, const char *verb);
   bool checkCopier(const Warp &warp, const Inst &inst, int lane,
                    const Cta &owner, uint32_t word, const char *verb);
   bool checkReader(const Warp &warp, const Inst &inst, int lane, Cta &owner,
@@ -563,6 +581,7 @@ private:
   bool isUseKnown(const Warp &warp, unsigned other, uint32_t clock) const;
   bool areMorallyStrong(const Warp &warp, Scope strength, uint32_t otherCta,
                         Scope otherStrength) const;
+  void releaseOwn(Warp &warp, uint32_t mask, Clocks &to);
   void releaseTo(Warp &warp, uint32_t mask, Clocks &to);
   void releaseFenced(Warp &warp, uint32_t mask, Scope least, Clocks &to);
   void acquireFrom(Warp &warp, uint32_t mask, const Clocks &from);
@@ -583,6 +602,8 @@ private:
 
   void proxyFence(Warp &warp, uint32_t mask);
   bool checkRegisters(Warp &warp, const Inst &inst, uint32_t active);
+  const Inst &loadOfPlace(const Warp &warp, uint32_t place) const;
+  bool checkLoaded(Warp &warp, const Inst &inst, uint32_t active);
   bool checkProductIssue(Warp &warp, const Inst &inst, const Product &product);
   void endProductReads(Warp &warp, const Product &product);
   void updatePending(Warp &warp);
