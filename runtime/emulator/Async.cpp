@@ -742,7 +742,7 @@ bool Executor::tensorWrite(Copy &copy) {
     }
     const uint8_t *from = copy.data.data() + offset + first * elementBytes;
     noteBytes(*allocation, to, bytes, copy.kind == CopyKind::TensorReduce,
-                true);
+              true);
     if (copy.kind == CopyKind::TensorReduce)
       reduceInto(copy.reduce, type, data, from, bytes);
     else
@@ -873,7 +873,7 @@ bool Executor::stepCopy(Copy &copy) {
                                copy.laneBytes[l], Scope::None))
             return true;
           noteBytes(*allocation, copy.laneGlobal[l], copy.laneBytes[l], true,
-                      false);
+                    false);
           copyFromShared(to, from, copy.laneBytes[l]);
         }
       std::memset(to + copy.laneBytes[l], 0, copy.bytes - copy.laneBytes[l]);

@@ -764,8 +764,7 @@ bool Executor::checkLoaded(Warp &warp, const Inst &inst, uint32_t active) {
   // What is written anew is another value.
   for (unsigned r = 0; r < inst.numRefs; ++r)
     if (refs[r].kind == Ref::Reg && refs[r].isDef)
-      (carries ? addBit : removeBit)(warp.placesUnwaited,
-                                     refs[r].offset / 128);
+      (carries ? addBit : removeBit)(warp.placesUnwaited, refs[r].offset / 128);
   return true;
 }
 

@@ -118,7 +118,7 @@ struct Report {
   /// bytes were loaded and how many stored, however often.
   struct Buffer {
     std::string name;
-    uint64_t bytesRead = 0, bytesWritten = 0;
+    uint64_t bytes = 0, bytesRead = 0, bytesWritten = 0;
   };
   std::vector<Buffer> buffers;
 };

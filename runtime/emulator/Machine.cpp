@@ -207,8 +207,7 @@ Error Machine::markUninitialised(uint64_t address, uint64_t bytes) {
     return Error("markUninitialised of " + std::to_string(bytes) +
                  " bytes is out of bounds: " + impl->memory.describe(address));
   if (allocation->written.empty()) {
-    allocation->written =
-        ByteBits((allocation->bytes + 7) / 8);
+    allocation->written = ByteBits((allocation->bytes + 7) / 8);
     markWritten(*allocation, 0, allocation->bytes, true);
   }
   markWritten(*allocation, address - allocation->base, bytes, false);
@@ -630,7 +629,8 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
     uint64_t read = countBits(launch.touched[i].read),
              written = countBits(launch.touched[i].written);
     if (read || written)
-      report.buffers.push_back({allocations[i]->name, read, written});
+      report.buffers.push_back(
+          {allocations[i]->name, allocations[i]->bytes, read, written});
   }
   return launch.error.empty() ? Error::success() : Error(launch.error);
 }

@@ -92,8 +92,8 @@ struct Warp {
   uint64_t turn = 0;
   std::vector<LaneGroups> groups; ///< 32 once needed
   uint64_t cpSequence = 0;
-  uint64_t clusterPhase = 0;      ///< at the last arrival
-  unsigned registers = 0;         ///< per thread
+  uint64_t clusterPhase = 0; ///< at the last arrival
+  unsigned registers = 0;    ///< per thread
   // wgmma
   std::deque<Product> products;      ///< issued, not executed
   uint64_t issued = 0, executed = 0; ///< counts of products
@@ -331,8 +331,8 @@ private:
   };
   std::vector<Banks> banks; ///< per instruction, with options.profile
   /// Bytes of device memory that an instruction or copy accesses.
-  void noteBytes(const Allocation &allocation, uint64_t address,
-                   uint64_t bytes, bool reads, bool writes) {
+  void noteBytes(const Allocation &allocation, uint64_t address, uint64_t bytes,
+                 bool reads, bool writes) {
     if (launch.touched.empty() || !bytes)
       return;
     Launch::Touched &touched = launch.touched[DeviceMemory::indexOf(address)];

@@ -18,8 +18,7 @@ uint64_t DeviceMemory::insert(std::unique_ptr<Allocation> allocation,
       (id << idShift) + (uint64_t(1) << 20) + 256 * (2 * (id % 64) + 1);
   allocation->isLive = true;
   if (!isInitialised)
-    allocation->written =
-        ByteBits((allocation->bytes + 7) / 8);
+    allocation->written = ByteBits((allocation->bytes + 7) / 8);
   allocations.push_back(std::move(allocation));
   return allocations.back()->base;
 }
@@ -68,15 +67,15 @@ std::string DeviceMemory::describe(uint64_t address) const {
   return allocation->isLive ? text : text + ", which was freed";
 }
 
-/// Calls `change(byte, its bits)` for each byte of `bits` that has some of them.
+/// Calls `change(byte, its bits)` for each byte of `bits` that has some of
+/// them.
 template <class Change>
 static void forBits(ByteBits &bits, uint64_t offset, uint64_t bytes,
                     Change &&change) {
   for (uint64_t at = offset; at < offset + bytes;) {
     auto count = static_cast<unsigned>(
         std::min<uint64_t>(8 - at % 8, offset + bytes - at));
-    change(bits[at / 8],
-           static_cast<uint8_t>(((1u << count) - 1) << (at % 8)));
+    change(bits[at / 8], static_cast<uint8_t>(((1u << count) - 1) << (at % 8)));
     at += count;
   }
 }

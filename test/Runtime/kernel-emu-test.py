@@ -164,8 +164,8 @@ class KernelEmu(unittest.TestCase):
                 "map:" + self.path("a.json"), "--arg", "map:" + self.path("b.json"), "--expect", "b=" + self.path("m.npy")]
         text = self.run_(*args, "--report", "json")
         self.assertEqual(json.loads(text[text.index("[\n"):text.rindex("]") + 1])[0]["buffers"],
-                         [{"name": "a", "bytes_read": 512, "bytes_written": 0},
-                          {"name": "b", "bytes_read": 0, "bytes_written": 512}])
+                         [{"name": "a", "bytes": 512, "bytes_read": 512, "bytes_written": 0},
+                          {"name": "b", "bytes": 512, "bytes_read": 0, "bytes_written": 512}])
         with open(self.path("a.json"), "w") as file:
             json.dump({"array": "a", "type": "f32", "sizes": [16, 8], "strides": [60], "box": [16, 8]}, file)
         self.fails("multiples of 16", *args)
@@ -203,8 +203,8 @@ class KernelEmu(unittest.TestCase):
         self.assertEqual(report["bytes"]["global_loaded"], 800)
         self.assertEqual(report["bytes"]["global_stored"], 400)
         self.assertEqual(report["ctas"], 2)
-        self.assertEqual(report["buffers"], [{"name": "x", "bytes_read": 400, "bytes_written": 0},
-                                             {"name": "y", "bytes_read": 400, "bytes_written": 400}])
+        self.assertEqual(report["buffers"], [{"name": "x", "bytes": 400, "bytes_read": 400, "bytes_written": 0},
+                                             {"name": "y", "bytes": 400, "bytes_read": 400, "bytes_written": 400}])
         self.assertIn("device memory, stores", self.run_(*args, "--report"))
         self.assertIn("  a: 4 bytes", self.run_(self.path("saxpy.ptx"), "--list"))
 
@@ -219,8 +219,8 @@ class KernelEmu(unittest.TestCase):
                          "y=zeros:u32[4]", "--report", "json")
         report = json.loads(text[text.index("["):])[0]
         self.assertEqual(report["bytes"]["global_loaded"], 256)
-        self.assertEqual(report["buffers"], [{"name": "x", "bytes_read": 4, "bytes_written": 0},
-                                             {"name": "y", "bytes_read": 4, "bytes_written": 8}])
+        self.assertEqual(report["buffers"], [{"name": "x", "bytes": 16, "bytes_read": 4, "bytes_written": 0},
+                                             {"name": "y", "bytes": 16, "bytes_read": 4, "bytes_written": 8}])
 
     def testRefusedPtx(self):
         with open(self.path("bad.ptx"), "w") as file:

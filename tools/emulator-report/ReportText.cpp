@@ -32,6 +32,7 @@ json tools::reportJson(const emulator::Report &report) {
   json buffers = json::array();
   for (const emulator::Report::Buffer &buffer : report.buffers)
     buffers.push_back({{"name", buffer.name},
+                       {"bytes", buffer.bytes},
                        {"bytes_read", buffer.bytesRead},
                        {"bytes_written", buffer.bytesWritten}});
   return {{"ctas", report.ctas},
@@ -75,11 +76,12 @@ std::string tools::reportText(const emulator::Report &report) {
   text += line("shared memory, stores",
                static_cast<double>(report.sharedBytesStored));
   if (!report.buffers.empty())
-    text += "device memory, by array: bytes read, bytes written, each once\n";
+    text += "device memory, by array: bytes, of these read, written\n";
   for (const emulator::Report::Buffer &buffer : report.buffers) {
     char row[160];
-    std::snprintf(row, sizeof row, "  %-34.34s %llu, %llu\n",
+    std::snprintf(row, sizeof row, "  %-34.34s %llu, %llu, %llu\n",
                   buffer.name.c_str(),
+                  static_cast<unsigned long long>(buffer.bytes),
                   static_cast<unsigned long long>(buffer.bytesRead),
                   static_cast<unsigned long long>(buffer.bytesWritten));
     text += row;

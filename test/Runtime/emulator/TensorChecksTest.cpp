@@ -348,9 +348,9 @@ TEST(TensorChecks, CommitToAnInvalidatedMbarrier) {
   std::string body = start + mma + commit + waitFor("full", 0, "W0") + meet +
                      inval + after + end;
   expectSilent(body);
-  std::string early =
-      start + mma + replacedAll(commit, "full", "other") +
-      waitFor("other", 0, "W0") + commit + inval + meet + meet + after + end;
+  std::string early = start + mma + replacedAll(commit, "full", "other") +
+                      waitFor("other", 0, "W0") + commit + inval + meet + meet +
+                      after + end;
   expectAdversarial(early, "whose mbarrier was invalidated before|the CTA "
                            "exits while");
   Launch lax;
