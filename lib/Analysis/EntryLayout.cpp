@@ -22,7 +22,7 @@ bool backfuse::isComputedTransposed(mlp::FusedOp fused) {
 }
 
 /// Columns of a transposed tile's entries, which both warpgroups share.
-static constexpr int64_t transposedCols = 128;
+static constexpr int64_t transposedCols = arch::ctaTileRows;
 /// What a transposed tile's entries and its staging may have.
 static constexpr int64_t transposedRows[] = {64, 32, 16};
 
@@ -99,7 +99,7 @@ std::optional<EntryLayout> backfuse::layOutEntry(mlp::FusedOp fused,
     taken[buffer] = true;
     layout.storeBuffers.push_back(buffer);
   }
-  SmallVector<int64_t> allRows{128, 64};
+  SmallVector<int64_t> allRows{arch::ctaTileRows, arch::ctaTileRows / 2};
   if (transposed) {
     allRows.assign(std::begin(transposedRows), std::end(transposedRows));
     if (int64_t bytes = stagedRowBytes(fused)) {

@@ -50,12 +50,13 @@ static Needs collectNeeds(mlp::GraphOp graph) {
       return;
     int64_t bytes = 0;
     for (tile::BufferAttr buffer : entry->buffers)
-      bytes += buffer.numBytes() / buffer.getRows() * 64;
+      bytes += buffer.numBytes() / buffer.getRows() * (arch::ctaTileRows / 2);
     needs.slotBytes = std::max(needs.slotBytes, bytes);
   });
   // One result of 16 bits then stands in entries of 128 rows.
   if (needs.slotBytes)
-    needs.slotBytes = std::max<int64_t>(needs.slotBytes, 128 * entryCols * 2);
+    needs.slotBytes =
+        std::max<int64_t>(needs.slotBytes, arch::ctaTileRows * entryCols * 2);
   return needs;
 }
 
@@ -112,7 +113,8 @@ SmallVector<TileConfig> backfuse::feasibleTensorMemoryConfigs(
   };
   // Pairs of CTAs share columns of B: half its bytes for each SM.
   for (int64_t ctaGroup = 1; ctaGroup <= target.maxProductCtas; ++ctaGroup)
-    for (int64_t tileN : {128, 256})
+    for (int64_t tileN :
+         {arch::maxInstructionColumns / 2, arch::maxInstructionColumns})
       consider(tileN, ctaGroup);
   return configs;
 }

@@ -2,6 +2,8 @@
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backfuse/Arch/Target.h"
+#include "backfuse/Arch/TensorCores.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -26,14 +28,15 @@ static constexpr Target makeTarget(StringRef name, Generation generation,
   target.registersPerSm = 65536;
   target.maxRegistersPerThread = 255;
   target.registerGranularity = 8;
-  target.warpThreads = 32;
-  target.warpgroupThreads = 128;
+  target.warpThreads = warpThreads;
+  target.warpgroupThreads = warpgroupThreads;
   target.maxThreadsPerCta = 1024;
   target.maxThreadsPerSm = 2048;
   target.maxCtasPerSm = 32;
   target.maxPortableClusterCtas = 8;
-  target.tmemColumns = generation == Generation::Blackwell ? 512 : 0;
-  target.tmemLanes = generation == Generation::Blackwell ? 128 : 0;
+  bool hasTmem = generation == Generation::Blackwell;
+  target.tmemColumns = hasTmem ? tensorMemoryColumns : 0;
+  target.tmemLanes = hasTmem ? tensorMemoryLanes : 0;
   // Hopper's tf32 wgmma takes K-major operands only, and a backward product has
   // an MN-major one.
   target.multipliesTf32 = generation == Generation::Blackwell;

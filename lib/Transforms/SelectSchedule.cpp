@@ -198,7 +198,7 @@ readTuning(StringRef path, mlp::GraphOp graph, ArrayRef<TileConfig> configs) {
     if (*to >= 0 ? *to <= from : &value != &list->back())
       return fail("ranges do not ascend to one without end");
     TokenRange range{from, *to, {}};
-    int64_t tileM = 128;
+    int64_t tileM = arch::ctaTileRows;
     if (const llvm::json::Value *rows = entry->get("tile_m")) {
       std::optional<int64_t> number = rows->getAsInteger();
       if (!number)

@@ -31,6 +31,38 @@ static LaneGroups &groupsOf(Warp &warp, unsigned lane) {
   return warp.groups[lane];
 }
 
+std::unique_ptr<Copy> makeCopy(CopyKind kind, Warp &warp, const Inst &inst,
+                               unsigned lane) {
+  auto copy = std::make_unique<Copy>();
+  copy->kind = kind;
+  copy->cta = warp.cta;
+  copy->warp = &warp;
+  copy->lane = lane;
+  copy->inst = &inst;
+  return copy;
+}
+
+/// The kind of copy that an instruction issues. (A prefetch, checked like a
+/// load, issues none.)
+static CopyKind kindOf(Op op) {
+  switch (op) {
+  case Op::TensorStore:
+    return CopyKind::TensorStore;
+  case Op::TensorReduce:
+    return CopyKind::TensorReduce;
+  case Op::BulkLoad:
+    return CopyKind::BulkLoad;
+  case Op::BulkStore:
+    return CopyKind::BulkStore;
+  case Op::BulkReduce:
+    return CopyKind::BulkReduce;
+  case Op::BulkShared:
+    return CopyKind::BulkShared;
+  default:
+    return CopyKind::TensorLoad;
+  }
+}
+
 bool Executor::issueCopy(Warp &warp, const Inst &inst, uint32_t mask) {
   const Ref *refs = kernel.refs.data() + inst.firstRef;
   Cluster &cluster = *warp.cta->cluster;
@@ -46,11 +78,7 @@ bool Executor::issueCopy(Warp &warp, const Inst &inst, uint32_t mask) {
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
     auto laneIndex = static_cast<int>(lane);
-    auto copy = std::make_unique<Copy>();
-    copy->cta = warp.cta;
-    copy->warp = &warp;
-    copy->lane = lane;
-    copy->inst = &inst;
+    auto copy = makeCopy(kindOf(inst.op), warp, inst, lane);
     copy->reduce = static_cast<AtomicOp>(inst.sub);
     copy->type = inst.type;
     copy->overlaps = checks && mayOverlap(warp);
@@ -130,9 +158,6 @@ bool Executor::issueCopy(Warp &warp, const Inst &inst, uint32_t mask) {
       copy->shared = toShared(addressOf(warp, refs[0], lane, inst.imm));
       if (!checkShared(copy->bytes, 128))
         return false;
-      copy->kind = inst.op == Op::TensorLoad    ? CopyKind::TensorLoad
-                   : inst.op == Op::TensorStore ? CopyKind::TensorStore
-                                                : CopyKind::TensorReduce;
       if (inst.op == Op::TensorLoad) {
         if (!barrierAt(refs[2]))
           return false;
@@ -168,10 +193,6 @@ bool Executor::issueCopy(Warp &warp, const Inst &inst, uint32_t mask) {
                from = addressOf(warp, refs[1], lane,
                                 static_cast<int32_t>(inst.laneFlags));
       bool toGlobal = inst.op == Op::BulkStore || inst.op == Op::BulkReduce;
-      copy->kind = inst.op == Op::BulkLoad     ? CopyKind::BulkLoad
-                   : inst.op == Op::BulkStore  ? CopyKind::BulkStore
-                   : inst.op == Op::BulkReduce ? CopyKind::BulkReduce
-                                               : CopyKind::BulkShared;
       copy->shared = toShared(toGlobal ? from : to);
       copy->global = toGlobal ? to : from;
       if (!checkShared(copy->bytes, 16))
@@ -286,12 +307,7 @@ bool Executor::issueStoreAsync(Warp &warp, const Inst &inst, uint32_t mask) {
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = lowest(rest);
     auto laneIndex = static_cast<int>(lane);
-    auto copy = std::make_unique<Copy>();
-    copy->kind = CopyKind::StoreAsync;
-    copy->cta = warp.cta;
-    copy->warp = &warp;
-    copy->lane = lane;
-    copy->inst = &inst;
+    auto copy = makeCopy(CopyKind::StoreAsync, warp, inst, lane);
     copy->bytes = total;
     copy->reduce = static_cast<AtomicOp>(inst.sub);
     copy->type = inst.type;
@@ -360,14 +376,9 @@ bool Executor::issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask) {
   if (inst.op == Op::CpAsyncMbarrier) {
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
       unsigned lane = lowest(rest);
-      auto copy = std::make_unique<Copy>();
-      copy->kind = CopyKind::CpArrive;
+      auto copy = makeCopy(CopyKind::CpArrive, warp, inst, lane);
       copy->sequence = warp.cpSequence++;
-      copy->cta = warp.cta;
-      copy->warp = &warp;
-      copy->lane = lane;
       copy->mask = 1u << lane;
-      copy->inst = &inst;
       copy->otherShared =
           static_cast<uint32_t>(addressOf(warp, refs[0], lane, inst.imm));
       if (!sharedBytes(warp, inst, static_cast<int>(lane), copy->otherShared, 8,
@@ -392,18 +403,13 @@ bool Executor::issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask) {
     ++cluster.progress;
     return true;
   }
-  auto copy = std::make_unique<Copy>();
-  copy->kind = CopyKind::CpAsync;
+  auto copy = makeCopy(CopyKind::CpAsync, warp, inst, lowest(mask));
   copy->sequence = warp.cpSequence++;
-  copy->cta = warp.cta;
-  copy->warp = &warp;
-  copy->inst = &inst;
   copy->mask = mask;
   copy->laneGlobal.resize(32);
   copy->laneShared.resize(32);
   copy->laneBytes.resize(32);
   copy->bytes = inst.count;
-  copy->lane = lowest(mask);
   copy->group = groupsOf(warp, lowest(mask)).cpGroup;
   uint32_t ignore = inst.sub == 2 ? predicate(warp, refs[2]) : 0;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {

@@ -551,14 +551,18 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
       static_cast<uint32_t>(shape.grid.count() / shape.cluster.count());
   uint32_t resident =
       options.residentCtas ? options.residentCtas : options.multiprocessors;
-  uint32_t residentClusters = std::max<uint32_t>(
-      1, resident / static_cast<uint32_t>(shape.cluster.count()));
+  auto residentClusters = static_cast<uint32_t>(
+      resident / static_cast<uint32_t>(shape.cluster.count()));
   if (options.cooperative && residentClusters < launch.numClusters)
-    return Error("kernel '" + name + "': a cooperative grid of " +
-                 std::to_string(shape.grid.count()) +
-                 " CTAs does not fit the machine's " +
-                 std::to_string(resident));
-  residentClusters = std::min(residentClusters, launch.numClusters);
+    return Error(
+        "kernel '" + name + "': a cooperative grid of " +
+        std::to_string(shape.grid.count()) + " CTAs" +
+        (shape.cluster.count() == 1
+             ? ""
+             : " in clusters of " + std::to_string(shape.cluster.count())) +
+        " does not fit the machine's " + std::to_string(resident));
+  residentClusters =
+      std::clamp<uint32_t>(residentClusters, 1, launch.numClusters);
   if (options.memoryLimit) {
     // Shadows take four times what they shadow.
     uint64_t perCta = uint64_t(launch.smemEnd) * (options.checks ? 5 : 1) +

@@ -204,6 +204,10 @@ struct Copy {
   std::vector<uint32_t> laneShared, laneBytes;
 };
 
+/// What a lane of a warp issues, but for its operands.
+std::unique_ptr<Copy> makeCopy(CopyKind kind, Warp &warp, const Inst &inst,
+                               unsigned lane);
+
 struct Cta {
   Cluster *cluster = nullptr;
   uint32_t linear = 0; ///< in the grid

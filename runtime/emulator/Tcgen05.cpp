@@ -125,8 +125,7 @@ bool Executor::forEachTensorChunk(const TensorOp &op, bool isA, F f) const {
 
 bool Executor::involves(const TensorOp &op, const Cta &cta) const {
   if (op.kind == TensorOp::Commit) {
-    uint32_t mask =
-        op.multicast ? op.multicast : 1u << (op.barrier >> clusterRankShift);
+    uint32_t mask = op.barrierCtas();
     return op.cta->cluster == cta.cluster && (mask >> cta.rank & 1);
   }
   if (op.kind == TensorOp::Load || op.kind == TensorOp::Store)
@@ -140,6 +139,18 @@ bool Executor::involves(const TensorOp &op, const Cta &cta) const {
 //===----------------------------------------------------------------------===//
 // Issue
 //===----------------------------------------------------------------------===//
+
+std::unique_ptr<TensorOp> makeTensorOp(TensorOp::Kind kind, Warp &warp,
+                                       const Inst &inst, unsigned lane) {
+  auto op = std::make_unique<TensorOp>();
+  op->kind = kind;
+  op->cta = warp.cta;
+  op->warp = &warp;
+  op->lane = lane;
+  op->inst = &inst;
+  op->order = warp.tensorOrder++;
+  return op;
+}
 
 bool Executor::issueTensor(Warp &warp, const Inst &inst, uint32_t mask) {
   if (mask & (mask - 1)) {
@@ -216,13 +227,7 @@ bool Executor::issueMma(Warp &warp, const Inst &inst, unsigned lane) {
          "the CTA of odd rank issues a product of the pair: the even one does");
     return false;
   }
-  auto op = std::make_unique<TensorOp>();
-  op->kind = TensorOp::Mma;
-  op->cta = warp.cta;
-  op->warp = &warp;
-  op->lane = lane;
-  op->inst = &inst;
-  op->order = warp.tensorOrder++;
+  auto op = makeTensorOp(TensorOp::Mma, warp, inst, lane);
   op->address = static_cast<uint32_t>(addressOf(warp, refs[0], lane, inst.imm));
   if (aInMemory)
     op->a = static_cast<uint32_t>(
@@ -312,13 +317,7 @@ bool Executor::issueTensorCopy(Warp &warp, const Inst &inst, unsigned lane) {
   Cta *ctas[2];
   if (!pairOf(warp, inst, ctas))
     return false;
-  auto op = std::make_unique<TensorOp>();
-  op->kind = TensorOp::Copy;
-  op->cta = warp.cta;
-  op->warp = &warp;
-  op->lane = lane;
-  op->inst = &inst;
-  op->order = warp.tensorOrder++;
+  auto op = makeTensorOp(TensorOp::Copy, warp, inst, lane);
   op->address = static_cast<uint32_t>(addressOf(warp, refs[0], lane, inst.imm));
   op->descA = value(warp, refs[1], lane);
   if (op->address >> 16) {
@@ -354,13 +353,7 @@ bool Executor::issueCommit(Warp &warp, const Inst &inst, unsigned lane) {
   const Ref *refs = kernel.refs.data() + inst.firstRef;
   const auto laneIndex = static_cast<int>(lane);
   Cluster &cluster = *warp.cta->cluster;
-  auto op = std::make_unique<TensorOp>();
-  op->kind = TensorOp::Commit;
-  op->cta = warp.cta;
-  op->warp = &warp;
-  op->lane = lane;
-  op->inst = &inst;
-  op->order = warp.tensorOrder++;
+  auto op = makeTensorOp(TensorOp::Commit, warp, inst, lane);
   op->barrier = static_cast<uint32_t>(addressOf(warp, refs[0], lane, inst.imm));
   if (refs[1].kind != Ref::None) {
     op->multicast = static_cast<uint16_t>(value(warp, refs[1], lane));
@@ -380,8 +373,7 @@ bool Executor::issueCommit(Warp &warp, const Inst &inst, unsigned lane) {
   if (!sharedBytes(warp, inst, laneIndex, op->barrier, 8, true, "mbarrier"))
     return false;
   uint32_t offset = op->barrier & offsetMask;
-  uint32_t mask =
-      op->multicast ? op->multicast : 1u << (op->barrier >> clusterRankShift);
+  uint32_t mask = op->barrierCtas();
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     Cta &cta = *cluster.ctas[lowest(rest)];
     if (!mbarrier::isValid(readMbarrier(cta, offset))) {
@@ -571,8 +563,7 @@ void Executor::executeTensorCopy(const TensorOp &op) {
 void Executor::executeCommit(const TensorOp &op) {
   Cluster &cluster = *op.cta->cluster;
   uint32_t offset = op.barrier & offsetMask;
-  uint32_t mask =
-      op.multicast ? op.multicast : 1u << (op.barrier >> clusterRankShift);
+  uint32_t mask = op.barrierCtas();
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     Cta &cta = *cluster.ctas[lowest(rest)];
     if (cta.liveWarps == 0)
@@ -637,8 +628,7 @@ bool Executor::isTensorNeeded(const Cluster &cluster, size_t i) const {
         return true;
     return false;
   case TensorOp::Commit: {
-    uint32_t mask =
-        op.multicast ? op.multicast : 1u << (op.barrier >> clusterRankShift);
+    uint32_t mask = op.barrierCtas();
     for (uint32_t rest = mask; rest; rest &= rest - 1)
       for (const auto &warp : cluster.ctas[lowest(rest)]->warps)
         for (const Fragment &fragment : warp->fragments)
@@ -715,12 +705,7 @@ bool Executor::issueCancel(Warp &warp, const Inst &inst, uint32_t mask) {
            "asks again although a request of this cluster was refused");
       return false;
     }
-    auto copy = std::make_unique<Copy>();
-    copy->kind = CopyKind::Cancel;
-    copy->cta = warp.cta;
-    copy->warp = &warp;
-    copy->lane = lane;
-    copy->inst = &inst;
+    auto copy = makeCopy(CopyKind::Cancel, warp, inst, lane);
     copy->bytes = 16;
     copy->shared =
         static_cast<uint32_t>(addressOf(warp, refs[0], lane, inst.imm));

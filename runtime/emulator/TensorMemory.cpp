@@ -380,13 +380,9 @@ bool Executor::issueTensorMove(Warp &warp, const Inst &inst) {
                        isLoad ? TensorAccess::Load : TensorAccess::Store,
                        isLoad))
         return false;
-  auto op = std::make_unique<TensorOp>();
-  op->kind = isLoad ? TensorOp::Load : TensorOp::Store;
-  op->cta = warp.cta;
-  op->warp = &warp;
-  op->inst = &inst;
+  auto op = makeTensorOp(isLoad ? TensorOp::Load : TensorOp::Store, warp, inst,
+                         /*lane=*/0);
   op->address = address;
-  op->order = warp.tensorOrder++;
   if (isLoad) {
     ++warp.loadsInFlight;
     if (warp.loadedPlaces.empty())

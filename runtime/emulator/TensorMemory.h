@@ -102,10 +102,18 @@ struct TensorOp {
   // Commit
   uint32_t barrier = 0; ///< shared::cluster address
   uint16_t multicast = 0;
+  /// The CTAs at whose barriers it arrives.
+  uint32_t barrierCtas() const {
+    return multicast ? multicast : 1u << (barrier >> clusterRankShift);
+  }
   Clocks published; ///< checks: what its arrival tells
   // Store: per register the values of the lanes
   std::vector<uint32_t> data;
 };
+
+/// What a lane of a warp issues, but for its operands.
+std::unique_ptr<TensorOp> makeTensorOp(TensorOp::Kind kind, Warp &warp,
+                                       const Inst &inst, unsigned lane);
 
 /// Where register `r` of thread `t` is: lane relative to the first of the
 /// warp's, and column relative to the address; both halves of a packed

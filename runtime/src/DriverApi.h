@@ -25,6 +25,7 @@
   X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction)               \
   X(cuFuncGetAttribute) X(cuFuncSetAttribute)                                  \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor)                               \
+  X(cuOccupancyMaxActiveClusters)                                              \
   X(cuTensorMapEncodeTiled) X(cuMemsetD8Async) X(cuLaunchKernelEx)
 
 /// Functions of drivers 12.4 and newer; null in an older one.

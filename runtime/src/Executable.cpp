@@ -88,26 +88,46 @@ Error Executable::loadKernels() {
   return {};
 }
 
+static uint64_t numCtas(const bf_step &step) {
+  return uint64_t(step.grid[0]) * step.grid[1] * step.grid[2];
+}
+
+/// A step whose CTAs wait for each other but would not all be resident.
+const bf_step *Executable::findNotResident(const PlanData &plan) const {
+  for (const bf_step &step : plan.steps)
+    if (step.kind == BF_STEP_KERNEL && step.cooperative &&
+        numCtas(step) > kernels[step.kernel_index]->residentCtas())
+      return &step;
+  return nullptr;
+}
+
 Error Executable::makePlan(const LaunchValues &values, PlanData &plan) const {
-  if (Error error =
-          evaluatePlan(*data, targetIndex, device->smCount(), values, plan))
-    return error;
-  for (const bf_step &step : plan.steps) {
-    if (step.kind != BF_STEP_KERNEL || !step.cooperative)
+  int64_t smCount = device->smCount();
+  for (;;) {
+    if (Error error = evaluatePlan(*data, targetIndex, smCount, values, plan))
+      return error;
+    const bf_step *step = findNotResident(plan);
+    if (!step)
+      return {};
+    uint64_t resident = kernels[step->kernel_index]->residentCtas();
+    unsigned cluster = step->cluster[0] * step->cluster[1] * step->cluster[2];
+    // A grid of as many clusters as the multiprocessors could hold becomes one
+    // of as many as they do hold.
+    if (cluster > 1 && resident < static_cast<uint64_t>(smCount)) {
+      smCount = static_cast<int64_t>(resident);
       continue;
-    uint64_t ctas = uint64_t(step.grid[0]) * step.grid[1] * step.grid[2];
-    uint64_t resident =
-        uint64_t(std::max(kernels[step.kernel_index]->residentCtas(), 0)) *
-        static_cast<unsigned>(device->smCount());
-    if (ctas > resident)
-      return makeError(BF_ERROR_REFUSED,
-                       "kernel %s needs %llu CTAs resident at once, %s holds "
-                       "%llu",
-                       step.kernel, static_cast<unsigned long long>(ctas),
-                       device->describe().c_str(),
-                       static_cast<unsigned long long>(resident));
+    }
+    std::string needs = formatText(
+        "%llu CTAs", static_cast<unsigned long long>(numCtas(*step)));
+    if (cluster > 1)
+      needs = formatText(
+          "%llu clusters of %u CTAs",
+          static_cast<unsigned long long>(numCtas(*step) / cluster), cluster);
+    return makeError(BF_ERROR_REFUSED,
+                     "kernel %s needs %s resident at once, %s holds %llu",
+                     step->kernel, needs.c_str(), device->describe().c_str(),
+                     static_cast<unsigned long long>(resident / cluster));
   }
-  return {};
 }
 
 Error Executable::launch(const PlanData &plan, const LaunchTensors &tensors,

@@ -19,7 +19,9 @@ public:
   const DeviceContext &context() const { return *device; }
   uint32_t target() const { return targetIndex; }
 
-  /// Evaluates the plan, and checks that cooperative grids are resident.
+  /// Evaluates the plan, for fewer multiprocessors where the device does not
+  /// hold a cluster on each few of them, and checks that cooperative grids are
+  /// resident.
   Error makePlan(const LaunchValues &values, PlanData &plan) const;
 
   /// Launches a plan of this executable.
@@ -34,6 +36,7 @@ public:
 private:
   Executable() = default;
   Error loadKernels();
+  const bf_step *findNotResident(const PlanData &plan) const;
 
   /// A plan that launches share, evaluated again whenever the values change.
   struct Slot {

@@ -3,6 +3,8 @@
 #include "Kernel.h"
 #include "BundleVerifier.h"
 
+#include <algorithm>
+
 using namespace backfuse;
 using namespace backfuse::runtime;
 
@@ -64,15 +66,58 @@ Error Kernel::find(std::shared_ptr<const Module> module,
     return makeError(BF_ERROR_BUNDLE,
                      "%s is to run with %u threads, but its code allows %d",
                      what.c_str(), kernel.threads(), maxThreads);
-  if (Error error = api.check(
-          api.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-              &made->resident, made->function,
-              static_cast<int>(kernel.threads()), kernel.smem_bytes()),
-          "cuOccupancyMaxActiveBlocksPerMultiprocessor", what))
+  if (Error error = made->findResidentCtas(kernel, context))
     return error;
   made->owner = std::move(module);
   result = std::move(made);
   return {};
+}
+
+/// A cluster needs its multiprocessors in one GPC, so that the device may hold
+/// fewer clusters than its multiprocessors would hold of CTAs.
+Error Kernel::findResidentCtas(const bundle::Kernel &kernel,
+                               const DeviceContext &context) {
+  const DriverApi &api = context.api();
+  std::string what = "kernel " + kernel.name()->str();
+  int count = 0;
+  if (clusterCtas(kernel) == 1) {
+    Error error =
+        api.check(api.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                      &count, function, static_cast<int>(kernel.threads()),
+                      kernel.smem_bytes()),
+                  "cuOccupancyMaxActiveBlocksPerMultiprocessor", what);
+    resident =
+        uint64_t(std::max(count, 0)) * static_cast<unsigned>(context.smCount());
+    return error;
+  }
+  unsigned extents[3] = {1, 1, 1};
+  for (unsigned i = 0; i < kernel.cluster()->size(); ++i)
+    extents[i] = kernel.cluster()->Get(i);
+  CUlaunchAttribute attribute = {};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attribute.value.clusterDim.x = extents[0];
+  attribute.value.clusterDim.y = extents[1];
+  attribute.value.clusterDim.z = extents[2];
+  CUlaunchConfig config = {};
+  config.gridDimX = extents[0];
+  config.gridDimY = extents[1];
+  config.gridDimZ = extents[2];
+  config.blockDimX = kernel.threads();
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = kernel.smem_bytes();
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  Error error =
+      api.check(api.cuOccupancyMaxActiveClusters(&count, function, &config),
+                "cuOccupancyMaxActiveClusters", what);
+  if (!error && count <= 0)
+    return makeError(BF_ERROR_NO_TARGET,
+                     "%s has clusters of %u CTAs with %u threads and %u bytes "
+                     "of shared memory each, %s holds none",
+                     what.c_str(), clusterCtas(kernel), kernel.threads(),
+                     kernel.smem_bytes(), context.describe().c_str());
+  resident = uint64_t(std::max(count, 0)) * clusterCtas(kernel);
+  return error;
 }
 
 Error Kernel::checkParameters(const bundle::KernelLaunch &launch,

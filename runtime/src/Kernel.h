@@ -15,8 +15,8 @@ public:
                     std::unique_ptr<const Kernel> &result);
 
   CUfunction handle() const { return function; }
-  /// CTAs that one multiprocessor holds at once.
-  int residentCtas() const { return resident; }
+  /// CTAs that the device holds at once, in whole clusters.
+  uint64_t residentCtas() const { return resident; }
   /// Checks the sizes of the arguments that a launch would pass against the
   /// code, where the driver can tell. (It cannot tell without an error whether
   /// the code takes more.)
@@ -25,10 +25,12 @@ public:
 
 private:
   Kernel() = default;
+  Error findResidentCtas(const bundle::Kernel &kernel,
+                         const DeviceContext &context);
 
   std::shared_ptr<const Module> owner;
   CUfunction function = nullptr;
-  int resident = 0;
+  uint64_t resident = 0;
 };
 
 } // namespace backfuse::runtime

@@ -200,6 +200,18 @@ static CUresult launchKernelEx(const CUlaunchConfig *config,
   return CUDA_SUCCESS;
 }
 
+static CUresult occupancyMaxActiveClusters(int *clusters, CUfunction,
+                                           const CUlaunchConfig *config) {
+  CALLED(cuOccupancyMaxActiveClusters);
+  if (config->numAttrs != 1 ||
+      config->attrs->id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION ||
+      config->gridDimX % config->attrs->value.clusterDim.x != 0 ||
+      config->blockDimX == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  *clusters = driver->activeClusters;
+  return CUDA_SUCCESS;
+}
+
 FakeDriver::FakeDriver() {
   driver = this;
   kernels = {{"rows", {128, 8, 4, 4, 8, 8}}, {"sums", {8, 8, 8}}};
@@ -254,6 +266,7 @@ FakeDriver::FakeDriver() {
     *blocks = 1;
     return CUDA_SUCCESS;
   };
+  api.cuOccupancyMaxActiveClusters = occupancyMaxActiveClusters;
   api.cuTensorMapEncodeTiled = tensorMapEncode;
   api.cuMemsetD8Async = memsetD8Async;
   api.cuLaunchKernelEx = launchKernelEx;

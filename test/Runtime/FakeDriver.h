@@ -47,6 +47,7 @@ public:
   /// exist in any module.
   std::map<std::string, std::vector<size_t>> kernels;
   std::map<std::string, int> functionAttributes; // set by the runtime
+  int activeClusters = 8; // that it holds at once, of any kernel
   /// Calls that fail, with their result.
   std::map<std::string, CUresult> failures;
 

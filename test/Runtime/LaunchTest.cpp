@@ -562,9 +562,65 @@ TEST(Prepare, SetsAttributesAndPassesThemOn) {
     FAIL();
   } catch (const Error &error) {
     EXPECT_NE(std::string(error.what())
-                  .find("needs 160 CTAs resident at once, sm_90 (Test GPU, "
+                  .find("needs 10 clusters of 16 CTAs resident at once, sm_90 "
+                        "(Test GPU, cuda:0) holds 8"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Prepare, CooperativeGridsAreResident) {
+  FakeDriver driver;
+  bundle::BundleT source = makeRowsBundle();
+  rowsLaunch(source).cooperative = true;
+  Bundle bundle = loadBundle(source);
+  Executable executable = Executable::prepare(bundle, 0);
+  EXPECT_EQ(driver.count("cuOccupancyMaxActiveClusters"), 0u);
+  Plan::create(executable, {{1, 132}, {1, 0}});
+  try {
+    Plan::create(executable, {{1, 133}, {1, 0}});
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("needs 133 CTAs resident at once, sm_90 (Test GPU, "
                         "cuda:0) holds 132"),
               std::string::npos)
         << error.what();
   }
+}
+
+/// The grid of a kernel of pairs: two CTAs on each two multiprocessors.
+static bundle::BundleT makePairsBundle(bool cooperative) {
+  bundle::BundleT source = makeRowsBundle();
+  source.targets[0]->kernels[0]->cluster = {2};
+  bundle::KernelLaunchT &launch = rowsLaunch(source);
+  launch.cooperative = cooperative;
+  launch.grid[0] =
+      expr({op(ExprOp::SmCount), constant(2), op(ExprOp::FloorDiv), constant(2),
+            op(ExprOp::Mul), constant(2), op(ExprOp::Max)});
+  return source;
+}
+
+static uint32_t gridOfPairs(bool cooperative) {
+  Bundle bundle = loadBundle(makePairsBundle(cooperative));
+  Executable executable = Executable::prepare(bundle, 0);
+  return Plan::create(executable, {{1, 33}, {1, 0}}).step(1).grid[0];
+}
+
+TEST(Prepare, CooperativePairsAreAsManyAsAreResident) {
+  FakeDriver driver;
+  driver.activeClusters = 66;
+  EXPECT_EQ(gridOfPairs(true), 132u);
+  // A GPC with an odd number of multiprocessors leaves one without a pair.
+  driver.activeClusters = 61;
+  EXPECT_EQ(gridOfPairs(true), 122u);
+  // CTAs that wait for none but their own cluster may come later.
+  EXPECT_EQ(gridOfPairs(false), 132u);
+  driver.activeClusters = 0;
+  EXPECT_NE(
+      prepareError(makePairsBundle(false), BF_ERROR_NO_TARGET)
+          .find("kernel rows has clusters of 2 CTAs with 32 threads and 0 "
+                "bytes of shared memory each, sm_90 (Test GPU, cuda:0) "
+                "holds none"),
+      std::string::npos);
 }

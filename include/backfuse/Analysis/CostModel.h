@@ -14,6 +14,7 @@
 
 #include "backfuse/Arch/Rates.h"
 #include "backfuse/Arch/Target.h"
+#include "backfuse/Arch/TensorCores.h"
 #include "dialects/Mlp/IR/MlpLaunchOps.h"
 #include "dialects/Mlp/IR/MlpOps.h"
 
@@ -22,7 +23,7 @@ namespace backfuse {
 /// Tile sizes of all fused ops of a graph, and the pool of their rings.
 struct TileConfig {
   /// M of one CTA, and N; K of 16-bit operands.
-  int64_t tileM = 128, tileN = 128, tileK = 64;
+  int64_t tileM = arch::ctaTileRows, tileN = 128, tileK = 64;
   int64_t slots = 0, slotBytes = 0;
   /// A pool of its own for entries of drains (0: they share the other), and how
   /// many units' accumulators there are room for.

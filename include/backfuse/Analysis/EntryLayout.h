@@ -4,6 +4,7 @@
 #ifndef BACKFUSE_ANALYSIS_ENTRYLAYOUT_H
 #define BACKFUSE_ANALYSIS_ENTRYLAYOUT_H
 
+#include "backfuse/Arch/TensorCores.h"
 #include "dialects/Mlp/IR/MlpLaunchOps.h"
 #include "dialects/Tile/IR/TileOps.h"
 
@@ -12,7 +13,7 @@ namespace backfuse {
 /// How the boxes of a drain's operands and results stand in the slots of an
 /// entry of a ring (see tile.drain).
 struct EntryLayout {
-  int64_t entryRows = 128, entryCols = tile::DrainOp::entryCols;
+  int64_t entryRows = arch::ctaTileRows, entryCols = tile::DrainOp::entryCols;
   int64_t slotsPerEntry = 1;
   int64_t stagedRows = 0; // of results that do not stand in entries
   llvm::SmallVector<tile::BufferAttr> buffers; // of one slot

@@ -58,27 +58,6 @@ LogicalResult BlackwellEmitter::emitDrainRole() {
   });
 }
 
-LogicalResult BlackwellEmitter::emitDrainBlock(Block &block, Unit &unit) {
-  for (Operation &op : block) {
-    if (op.hasTrait<OpTrait::IsTerminator>())
-      continue;
-    b.setLoc(op.getLoc());
-    if (auto combine = dyn_cast<tile::CombineSplitsOp>(op)) {
-      emitCombineSplits(combine, unit);
-    } else if (auto drain = dyn_cast<tile::DrainOp>(op)) {
-      if (failed(emitDrain(drain, unit)))
-        return failure();
-    } else if (isa<scf::IfOp>(op)) {
-      if (failed(emitIf(
-              op, [&](Block &body) { return emitDrainBlock(body, unit); })))
-        return failure();
-    } else if (failed(emitScalar(op))) {
-      return failure();
-    }
-  }
-  return success();
-}
-
 /// This warp's reads of the set are complete (tensorMemoryLoad waits): products
 /// may write it.
 void BlackwellEmitter::releaseSet() {
@@ -98,9 +77,6 @@ void BlackwellEmitter::releaseSet() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult BlackwellEmitter::emitDrain(tile::DrainOp drain, Unit &unit) {
-  for (Operation &op : drain.getBody().front().without_terminator())
-    if (StringRef why = whyNotElementOp(&op); !why.empty())
-      return op.emitOpError(why);
   auto type = cast<tile::AccumulatorType>(drain.getAccumulators()[0].getType());
   int64_t chunks = type.getCols() / entryCols;
   if (!drain.getRing()) {
@@ -120,12 +96,7 @@ LogicalResult BlackwellEmitter::emitDrain(tile::DrainOp drain, Unit &unit) {
     storeVariable(b, pending[i], c(0));
   forRange(c(chunks * rowBlocks), [&](Value number) {
     Value chunk = rowBlocks == 1 ? number : shr(number, 1);
-    SmallVector<Slot> entry;
-    for (int64_t i = 0; i < slotsPerEntry; ++i) {
-      entry.push_back(currentSlot(pool));
-      waitFull(pool, entry.back());
-      advance(pool);
-    }
+    SmallVector<Slot> entry = takeEntry(drain);
     if (rowBlocks == 1) {
       emitDrainEntry(drain, unit, chunk, entry, deferRelease);
       return;
@@ -169,16 +140,6 @@ void BlackwellEmitter::emitDrainEntry(tile::DrainOp drain, Unit &unit,
   emitStores(drain, chunk, entry, deferRelease);
 }
 
-/// The slot of an entry and the byte offset in it of buffer `index`, counted
-/// through all slots of the entry.
-static std::pair<int64_t, int64_t> locate(tile::RingType ring, int64_t index) {
-  int64_t perSlot = ring.getBuffers().size();
-  int64_t offset = 0;
-  for (tile::BufferAttr buffer : ring.getBuffers().take_front(index % perSlot))
-    offset += buffer.numBytes();
-  return {index / perSlot, offset};
-}
-
 void BlackwellEmitter::emitStores(tile::DrainOp drain, Value chunk,
                                   ArrayRef<Slot> entry, bool deferRelease) {
   auto ring = cast<tile::RingType>(drain.getRing().getType());
@@ -190,7 +151,7 @@ void BlackwellEmitter::emitStores(tile::DrainOp drain, Value chunk,
                            : shl(andi(quarter, c(1)), 5);
     for (auto [store, buffer] :
          llvm::zip(drain.getStores(), drain.getStoreBuffers())) {
-      auto [slotIndex, offset] = locate(ring, buffer);
+      auto [slotIndex, offset] = locateBuffer(ring, buffer);
       auto tensor = cast<tile::GlobalTensorType>(store.getType());
       MapUse use =
           storeUseOf(cast<BlockArgument>(store).getArgNumber(), tensor);
@@ -272,7 +233,7 @@ void BlackwellEmitter::emitElements(tile::DrainOp drain, Unit &unit,
     if (!inserted)
       return it->second;
     RowOfBox &box = it->second;
-    auto [slotIndex, offset] = locate(ring, buffer);
+    auto [slotIndex, offset] = locateBuffer(ring, buffer);
     box.element =
         ring.getBuffers()[buffer % ring.getBuffers().size()].getElement();
     box.panelStride = drain.getEntryRows() * panelBytes;
@@ -327,19 +288,13 @@ void BlackwellEmitter::emitElements(tile::DrainOp drain, Unit &unit,
     Value &known = columnPairs[operand];
     if (!isRow && known)
       return known;
-    auto type = cast<tile::GlobalTensorType>(tensor.getType());
-    int64_t bytes = type.getElement().getIntOrFloatBitWidth() / 8;
-    Value index = isRow ? add(firstCol, c(col)) : row;
-    // Elements beyond the extent are never stored: read any.
-    Value extent = isRow ? c(type.getCols()) : mapped(drain.getRows());
-    index = select(ult(index, extent), index, c(0));
-    Value pointer =
-        m.offset(mapped(tensor), mul64(zext64(index), m.i64(bytes)));
-    if (isRow)
-      return m.loadGlobal(VectorType::get(2, type.getElement()), pointer,
-                          2 * bytes);
-    return known =
-               splatPair(b, m.loadGlobal(type.getElement(), pointer, bytes));
+    if (isRow) {
+      auto type = cast<tile::GlobalTensorType>(tensor.getType());
+      Value index = add(firstCol, c(col));
+      return loadVectorElements(tensor, index, c(type.getCols()), /*count=*/2);
+    }
+    return known = splatPair(
+               b, loadVectorElements(tensor, row, mapped(drain.getRows())));
   };
 
   constexpr int64_t readCols = 32, groupCols = 16;
@@ -358,25 +313,12 @@ void BlackwellEmitter::emitElements(tile::DrainOp drain, Unit &unit,
         for (int64_t p = 0; p < numPairs; ++p)
           arguments[p].push_back(
               makePair(b, sums[group + 2 * p], sums[group + 2 * p + 1]));
-      unsigned slot = 0, vector = 0, scalar = 0;
-      for (auto [i, attribute] : llvm::enumerate(drain.getElementKinds())) {
-        tile::ElementKind kind =
-            cast<tile::ElementKindAttr>(attribute).getValue();
-        SmallVector<Value> pairs;
-        if (kind == tile::ElementKind::Slot) {
-          pairs = readPairs(drain.getOperandBuffers()[slot++], col, numPairs);
-        } else if (kind == tile::ElementKind::Scalar) {
-          pairs.assign(numPairs,
-                       splatPair(b, mapped(drain.getScalars()[scalar++])));
-        } else {
-          Value tensor = drain.getVectors()[vector++];
-          for (int64_t p = 0; p < numPairs; ++p)
-            pairs.push_back(vectorPair(
-                i, tensor, kind == tile::ElementKind::Row, col + 2 * p));
-        }
-        for (auto [all, pair] : llvm::zip(arguments, pairs))
-          all.push_back(pair);
-      }
+      gatherElementOperands(
+          drain, arguments,
+          [&](int64_t buffer) { return readPairs(buffer, col, numPairs); },
+          [&](unsigned operand, Value tensor, bool isRow, size_t p) {
+            return vectorPair(operand, tensor, isRow, col + 2 * p);
+          });
       SmallVector<SmallVector<Value>> results;
       for (SmallVector<Value> &pairs : arguments)
         results.push_back(emitElementRegion(b, drain.getBody().front(), pairs));

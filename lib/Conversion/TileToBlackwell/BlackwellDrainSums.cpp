@@ -63,26 +63,9 @@ void BlackwellEmitter::emitPartialSums(tile::DrainOp drain, Unit &unit,
       Value total = arith::AddFOp::create(
           b, m.loadShared(pairF32, own, 8),
           m.loadShared(pairF32, add(own, c(warpBytes)), 8));
-      Value n = unit.space->n;
-      Value firstCol = add(mapped(drain.getCol()), shl(chunk, 6));
-      Value col = add(firstCol, shl(lane, 1));
-      Value line = add(shr(mapped(drain.getRow()), 6), pair);
-      Value index = add64(mul64(zext64(line), zext64(n)), zext64(col));
-      Value pointer =
-          m.offset(mapped(drain.getPartials()[s]), mul64(index, m.i64(4)));
-      ifThen(ult(col, n), [&] {
-        m.storeGlobalL2(pairElement(b, total, 0), pointer);
-        m.storeGlobalL2(pairElement(b, total, 1), m.offset(pointer, m.i64(4)));
-      });
-      m.warpBarrier();
-      ifThen(arith::AndIOp::create(b, ult(firstCol, n), eq(lane, c(0))), [&] {
-        m.fenceGpu();
-        Value flag = add64(mul64(zext64(line), zext64(ceilDiv(n, entryCols))),
-                           zext64(shr(firstCol, 6)));
-        m.publishTag(
-            m.offset(mapped(drain.getFlags()[s]), mul64(flag, m.i64(8))),
-            mapped(drain.getTag()));
-      });
+      publishLineOfSums(drain, s, unit,
+                        add(shr(mapped(drain.getRow()), 6), pair),
+                        add(mapped(drain.getCol()), shl(chunk, 6)), total);
     }
   });
   Value place = loadVariable(b, scratchPlace, b.getI32Type());

@@ -28,16 +28,19 @@
 namespace backfuse::blackwell {
 
 /// Rows of a tile, of which a CTA of a pair has half.
-constexpr int64_t ctaRows = 128;
+constexpr int64_t ctaRows = arch::ctaTileRows;
+/// A warpgroup drains: its warps reach all lanes of tensor memory.
 constexpr int64_t loadWarp = 0, multiplyWarp = 1, loadDrainWarp = 2,
-                  tensorMemoryWarp = 3, firstDrainWarp = 4, numDrainWarps = 4,
-                  firstSumWarp = 8, numSumWarps = 2;
+                  tensorMemoryWarp = 3, firstDrainWarp = arch::warpgroupWarps,
+                  numDrainWarps = arch::warpgroupWarps,
+                  firstSumWarp = firstDrainWarp + numDrainWarps,
+                  numSumWarps = 2;
 /// Registers of a thread where the kernel has three warpgroups: at launch, and
 /// of each warpgroup's roles (their sum is at most three times the first).
 constexpr int64_t launchRegisters = 168, loadRegisters = 128,
                   drainRegisters = 240, sumRegisters = 128;
 /// Rows that a drain warp may read of tensor memory.
-constexpr int64_t warpRows = 32;
+constexpr int64_t warpRows = arch::tensorMemoryWarpLanes;
 constexpr int64_t entryCols = tile::DrainOp::entryCols;
 /// Named barriers; 0 is the CTA's.
 constexpr int64_t drainBarrier = 1, firstPairBarrier = 2;
@@ -62,9 +65,15 @@ struct KernelLayout : TaskLayout {
     if (isConversion)
       return convertThreads;
     // Registers change hands by whole warpgroups.
-    return 32 * (firstSumWarp + (hasSum ? 4 : 0));
+    return arch::warpThreads *
+           (firstSumWarp + (hasSum ? arch::warpgroupWarps : 0));
   }
 };
+
+/// Elements of K that an instruction takes of an operand.
+inline int64_t instructionK(mlir::Type element) {
+  return arch::instructionKBytes * 8 / element.getIntOrFloatBitWidth();
+}
 
 /// How a drain warp stores its rows of an entry's panel.
 MapUse storeUseOf(unsigned argument, tile::GlobalTensorType tensor);
@@ -106,12 +115,11 @@ private:
   void waitForPair(mlir::Value barrier, mlir::Value parity);
   void waitFull(mlir::Value pool, const Slot &slot) override;
   void waitEmpty(mlir::Value pool, const Slot &slot) override;
-  void emitMultiply(tile::MultiplyOp multiply, mlir::Value set);
+  void emitMultiply(tile::MultiplyOp multiply) override;
 
   // BlackwellDrain.cpp
   mlir::LogicalResult emitDrainRole();
-  mlir::LogicalResult emitDrainBlock(mlir::Block &block, Unit &unit);
-  mlir::LogicalResult emitDrain(tile::DrainOp drain, Unit &unit);
+  mlir::LogicalResult emitDrain(tile::DrainOp drain, Unit &unit) override;
   void emitDrainEntry(tile::DrainOp drain, Unit &unit, mlir::Value chunk,
                       llvm::ArrayRef<Slot> entry, bool deferRelease);
   void emitElements(tile::DrainOp drain, Unit &unit, mlir::Value chunk,
@@ -126,7 +134,7 @@ private:
                   llvm::ArrayRef<Slot> entry, bool deferRelease);
 
   // BlackwellSplits.cpp
-  void emitCombineSplits(tile::CombineSplitsOp combine, Unit &unit);
+  void emitCombineSplits(tile::CombineSplitsOp combine, Unit &unit) override;
   mlir::Value partIndex(Unit &unit, mlir::Value split);
   mlir::Value partPointer(tile::CombineSplitsOp combine, Unit &unit,
                           mlir::Value split);
@@ -155,6 +163,7 @@ private:
 
   // Of the role being emitted: number and phase of its set of accumulators.
   mlir::Value setIndex, setPhase; // variables
+  mlir::Value productSet;         // number of the set that products go to
   // Of the drain role.
   mlir::Value quarter, pair;              // 0..3, 0..1
   mlir::Value rowInTile;                  // of this thread

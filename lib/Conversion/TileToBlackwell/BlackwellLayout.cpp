@@ -32,7 +32,8 @@ static LogicalResult checkMultiply(tile::MultiplyOp multiply,
   auto type = cast<tile::AccumulatorType>(multiply.getAccumulator().getType());
   // N of tcgen05.mma with M = 128, and 256 of a pair, is a multiple of 16 up to
   // 256 (PTX ISA, tcgen05 matrix shapes); a drain takes 64 columns at once.
-  if (type.getCols() % entryCols || type.getCols() > 256)
+  if (type.getCols() % entryCols ||
+      type.getCols() > arch::maxInstructionColumns)
     return multiply.emitError("expects an accumulator of 64, 128, 192 or 256 "
                               "columns on ")
            << target.name << ", but got " << type.getCols();
@@ -45,23 +46,23 @@ static LogicalResult checkMultiply(tile::MultiplyOp multiply,
     return multiply.emitError("expects operands of one type and a buffer each "
                               "on ")
            << target.name;
-  // K of an instruction is 32 bytes.
-  int64_t instructionK = 256 / buffers[0].getElement().getIntOrFloatBitWidth();
+  int64_t k = instructionK(buffers[0].getElement());
   for (auto [buffer, major] : llvm::zip(
            buffers, std::array{multiply.getAMajor(), multiply.getBMajor()})) {
     int64_t steps =
         major == tile::Major::K ? buffer.getCols() : buffer.getRows();
-    if (steps % instructionK)
+    if (steps % k)
       return multiply.emitError("expects steps of a multiple of ")
-             << instructionK << ", but got " << steps;
+             << k << ", but got " << steps;
   }
   return success();
 }
 
 static LogicalResult checkDrain(tile::DrainOp drain,
                                 const arch::Target &target) {
-  if (drain.getEntryRows() != 128 && drain.getEntryRows() != 64)
-    return drain.emitError("expects entries of 64 or 128 rows, but got ")
+  if (drain.getEntryRows() != ctaRows && drain.getEntryRows() != ctaRows / 2)
+    return drain.emitError("expects entries of ")
+           << ctaRows / 2 << " or " << ctaRows << " rows, but got "
            << drain.getEntryRows();
   if (drain.getSignals())
     return drain.emitError("signals the tiles it stores, which has no lowering "

@@ -49,23 +49,13 @@ LogicalResult BlackwellEmitter::emitMultiplyRole() {
     Value phase = loadVariable(b, setPhase, b.getI32Type());
     waitForPair(setBarrier(layout.emptyOffset, set), xori(phase, c(1)));
     m.tensorFenceAfter();
-    for (Operation &op : units.getBodies()[i].front()) {
-      b.setLoc(op.getLoc());
-      if (auto multiply = dyn_cast<tile::MultiplyOp>(op))
-        emitMultiply(multiply, set);
-      else if (failed(emitScalar(op)))
-        return failure();
-    }
+    productSet = set;
+    if (failed(emitMultiplyBlock(units.getBodies()[i].front())))
+      return failure();
     ifThen(m.elect(), [&] { m.mmaCommit(setBarrier(layout.fullOffset, set)); });
     advanceSet();
     return success();
   });
-}
-
-/// Bytes of K, and elements, that an instruction takes of an operand.
-static constexpr int64_t instructionBytes = 32;
-static int64_t instructionK(Type element) {
-  return instructionBytes * 8 / element.getIntOrFloatBitWidth();
 }
 
 /// What K advances by from one instruction to the next, in units of 16 bytes,
@@ -74,13 +64,13 @@ static int64_t advanceOf(tile::BufferAttr buffer, bool kMajor, int64_t k) {
   if (!kMajor) // rows of a panel; panels hold all rows
     return k * instructionK(buffer.getElement()) * panelBytes / 16;
   // 32 bytes along rows of 128; then the next panel.
-  int64_t bytes = k * instructionBytes;
+  int64_t bytes = k * arch::instructionKBytes;
   return (bytes / panelBytes * buffer.getRows() * panelBytes +
           bytes % panelBytes) /
          16;
 }
 
-void BlackwellEmitter::emitMultiply(tile::MultiplyOp multiply, Value set) {
+void BlackwellEmitter::emitMultiply(tile::MultiplyOp multiply) {
   Value pool = poolOf(multiply.getRing());
   auto ring = cast<tile::RingType>(multiply.getRing().getType());
   tile::BufferAttr bufferA = ring.getBuffers()[0],
@@ -93,7 +83,7 @@ void BlackwellEmitter::emitMultiply(tile::MultiplyOp multiply, Value set) {
   int64_t stepK = aK ? bufferA.getCols() : bufferA.getRows();
   int64_t instructions = stepK / instructionK(bufferA.getElement());
   Value accumulator =
-      add(setAddress(set),
+      add(setAddress(productSet),
           c(layout.accumulatorColumns.find(multiply.getAccumulator())->second));
 
   forRange(mapped(multiply.getSteps()), [&](Value step) {

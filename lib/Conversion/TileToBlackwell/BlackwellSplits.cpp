@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace backfuse;
 using namespace backfuse::blackwell;
 
-static constexpr int64_t drainThreads = 32 * numDrainWarps;
+static constexpr int64_t drainThreads = arch::warpThreads * numDrainWarps;
 
 static int64_t numColumns(tile::CombineSplitsOp combine) {
   return cast<tile::AccumulatorType>(combine.getAccumulator().getType())
@@ -99,10 +99,8 @@ void BlackwellEmitter::emitCombineSplits(tile::CombineSplitsOp combine,
     });
     releaseSet();
     m.namedBarrier(c(drainBarrier), drainThreads);
-    ifThen(isFirstThread, [&] {
-      m.fenceGpu();
-      m.publishTag(flagPointer(combine, unit, unit.split), tag);
-    });
+    ifThen(isFirstThread,
+           [&] { m.publishTag(flagPointer(combine, unit, unit.split), tag); });
   }
   b.setInsertionPointToStart(branch.thenBlock());
   ifThen(ne(others, c(0)), [&] {

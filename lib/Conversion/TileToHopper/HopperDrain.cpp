@@ -18,12 +18,9 @@ using namespace mlir;
 using namespace backfuse;
 using namespace backfuse::hopper;
 
-static constexpr int64_t entryCols = 64;
+static constexpr int64_t entryCols = tile::DrainOp::entryCols;
 
 LogicalResult HopperEmitter::emitDrain(tile::DrainOp drain, Unit &unit) {
-  for (Operation &op : drain.getBody().front().without_terminator())
-    if (StringRef why = whyNotElementOp(&op); !why.empty())
-      return op.emitOpError(why);
   if (isTransposed(drain.getAccumulators()[0]))
     return emitTransposedDrain(drain, unit);
   auto type =
@@ -63,15 +60,9 @@ void HopperEmitter::emitDrainChunk(tile::DrainOp drain, Unit &unit,
     emitDrainEntry(drain, unit, chunk, {});
     return;
   }
-  Value pool = poolOf(drain.getRing());
   int64_t rowBlocks = tileRows / drain.getEntryRows();
   for (int64_t rowBlock = 0; rowBlock < rowBlocks; ++rowBlock) {
-    SmallVector<Slot> entry;
-    for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i) {
-      entry.push_back(currentSlot(pool));
-      waitFull(pool, entry.back());
-      advance(pool);
-    }
+    SmallVector<Slot> entry = takeEntry(drain);
     if (rowBlocks == 1) {
       emitDrainEntry(drain, unit, chunk, entry);
       continue;
@@ -106,15 +97,6 @@ void HopperEmitter::finishStores(tile::DrainOp drain, const Unit &unit) {
 Value HopperEmitter::signalOf(tile::DrainOp drain, const Unit &unit) {
   Value flag = add(shl(unit.tileIndex, 1), consumer);
   return m.offset(mapped(drain.getSignals()), mul64(zext64(flag), m.i64(8)));
-}
-
-std::pair<int64_t, int64_t> hopper::locateBuffer(tile::RingType ring,
-                                                 int64_t index) {
-  int64_t perSlot = ring.getBuffers().size();
-  int64_t offset = 0;
-  for (tile::BufferAttr buffer : ring.getBuffers().take_front(index % perSlot))
-    offset += buffer.numBytes();
-  return {index / perSlot, offset};
 }
 
 void HopperEmitter::emitDrainEntry(tile::DrainOp drain, Unit &unit,
@@ -252,19 +234,15 @@ void HopperEmitter::emitElements(tile::DrainOp drain, Value chunk,
     Value &pair = vectorPairs[{operand, isRow ? j : half}];
     if (pair)
       return pair;
-    auto type = cast<tile::GlobalTensorType>(tensor.getType());
-    int64_t bytes = type.getElement().getIntOrFloatBitWidth() / 8;
-    Value index = isRow ? add(firstCol, c(8 * j)) : add(firstRow, c(8 * half));
-    // Elements beyond the extent are never stored: read any.
-    Value extent = isRow ? c(type.getCols()) : mapped(drain.getRows());
-    index = select(ult(index, extent), index, c(0));
-    Value pointer =
-        m.offset(mapped(tensor), mul64(zext64(index), m.i64(bytes)));
-    if (isRow)
-      pair = m.loadGlobal(VectorType::get(2, type.getElement()), pointer,
-                          2 * bytes);
-    else
-      pair = splatPair(b, m.loadGlobal(type.getElement(), pointer, bytes));
+    if (isRow) {
+      auto type = cast<tile::GlobalTensorType>(tensor.getType());
+      Value index = add(firstCol, c(8 * j));
+      pair = loadVectorElements(tensor, index, c(type.getCols()), /*count=*/2);
+    } else {
+      Value index = add(firstRow, c(8 * half));
+      pair = splatPair(
+          b, loadVectorElements(tensor, index, mapped(drain.getRows())));
+    }
     return pair;
   };
 
@@ -287,30 +265,17 @@ void HopperEmitter::emitElements(tile::DrainOp drain, Value chunk,
           pairs.push_back(makePair(b, loadVariable(b, variable, f32, first),
                                    loadVariable(b, variable, f32, first + 1)));
         }
-        unsigned slot = 0, vector = 0, scalar = 0;
-        for (auto [i, attribute] : llvm::enumerate(drain.getElementKinds())) {
-          switch (cast<tile::ElementKindAttr>(attribute).getValue()) {
-          case tile::ElementKind::Slot: {
-            BufferBase &base = baseOf(drain.getOperandBuffers()[slot++]);
-            pairs.push_back(m.loadShared(
-                VectorType::get(2, base.element), addressOf(base, j, half),
-                2 * base.element.getIntOrFloatBitWidth() / 8));
-            break;
-          }
-          case tile::ElementKind::Row:
-            pairs.push_back(vectorPair(i, drain.getVectors()[vector++], true,
-                                       j, half));
-            break;
-          case tile::ElementKind::Column:
-            pairs.push_back(vectorPair(i, drain.getVectors()[vector++], false,
-                                       j, half));
-            break;
-          case tile::ElementKind::Scalar:
-            pairs.push_back(
-                splatPair(b, mapped(drain.getScalars()[scalar++])));
-            break;
-          }
-        }
+        gatherElementOperands(
+            drain, MutableArrayRef(arguments).take_back(),
+            [&](int64_t buffer) -> SmallVector<Value> {
+              BufferBase &base = baseOf(buffer);
+              return {m.loadShared(
+                  VectorType::get(2, base.element), addressOf(base, j, half),
+                  2 * base.element.getIntOrFloatBitWidth() / 8)};
+            },
+            [&](unsigned operand, Value tensor, bool isRow, size_t) {
+              return vectorPair(operand, tensor, isRow, j, half);
+            });
       }
     SmallVector<SmallVector<Value>> results;
     for (SmallVector<Value> &pairs : arguments)
@@ -390,29 +355,10 @@ void HopperEmitter::emitPartialSums(tile::DrainOp drain, Unit &unit,
       for (int64_t w = 1; w < 4; ++w)
         total = arith::AddFOp::create(
             b, total, m.loadShared(pairF32, add(base, c(w * warpBytes)), 8));
-      Value n = unit.space->n;
-      Value firstCol = add(mapped(drain.getCol()), mul(chunk, c(entryCols)));
-      Value col = add(firstCol, shl(lane, 1));
-      Value line = add(divu(mapped(drain.getRow()), c(warpgroupRows)),
-                       consumer);
-      Value index = arith::AddIOp::create(
-          b, mul64(zext64(line), zext64(n)), zext64(col));
-      Value pointer = m.offset(mapped(drain.getPartials()[s]),
-                               mul64(index, m.i64(4)));
-      ifThen(ult(col, n), [&] {
-        m.storeGlobalL2(pairElement(b, total, 0), pointer);
-        m.storeGlobalL2(pairElement(b, total, 1), m.offset(pointer, m.i64(4)));
-      });
-      m.warpBarrier();
-      Value inside = ult(firstCol, n);
-      ifThen(arith::AndIOp::create(b, inside, eq(lane, c(0))), [&] {
-        Value flag = arith::AddIOp::create(
-            b, mul64(zext64(line), zext64(ceilDiv(n, entryCols))),
-            zext64(divu(firstCol, c(entryCols))));
-        m.publishTag(m.offset(mapped(drain.getFlags()[s]),
-                              mul64(flag, m.i64(8))),
-                     mapped(drain.getTag()));
-      });
+      publishLineOfSums(
+          drain, s, unit,
+          add(divu(mapped(drain.getRow()), c(warpgroupRows)), consumer),
+          add(mapped(drain.getCol()), mul(chunk, c(entryCols))), total);
     });
   }
 }

@@ -14,8 +14,9 @@
 namespace backfuse::hopper {
 
 /// Sizes that are Hopper's, or this kernel structure's.
-constexpr int64_t threads = 384, warpgroupThreads = 128, numConsumers = 2;
-constexpr int64_t tileRows = 128, warpgroupRows = 64;
+constexpr int64_t warpgroupThreads = arch::warpgroupThreads, numConsumers = 2,
+                  threads = (1 + numConsumers) * warpgroupThreads;
+constexpr int64_t tileRows = arch::ctaTileRows, warpgroupRows = arch::wgmmaRows;
 /// Rows of a tile that a line of a drain's column sums adds up.
 constexpr int64_t sumRows = 64;
 constexpr int64_t firstSumWarp = 2, numSumWarps = 2, dealWarp = 3;
@@ -57,10 +58,6 @@ struct OperandView {
 OperandView viewOperand(tile::BufferAttr buffer, int64_t offset, bool kMajor,
                         bool isA);
 
-/// The slot of an entry and the byte offset in it of buffer `index`, counted
-/// through all slots of the entry.
-std::pair<int64_t, int64_t> locateBuffer(tile::RingType ring, int64_t index);
-
 /// Emits an error at what this back end cannot do.
 mlir::FailureOr<KernelLayout> computeLayout(tile::KernelOp kernel);
 
@@ -81,10 +78,8 @@ private:
 
   // HopperMultiply.cpp
   mlir::LogicalResult emitConsumer();
-  mlir::LogicalResult emitMultiplyBlock(mlir::Block &block, Unit &unit);
-  mlir::LogicalResult emitDrainBlock(mlir::Block &block, Unit &unit);
-  void emitMultiply(tile::MultiplyOp multiply);
-  void emitCombineSplits(tile::CombineSplitsOp combine, Unit &unit);
+  void emitMultiply(tile::MultiplyOp multiply) override;
+  void emitCombineSplits(tile::CombineSplitsOp combine, Unit &unit) override;
   mlir::Value descriptorOf(mlir::Value address, const OperandView &view);
   llvm::SmallVector<mlir::Value> loadAccumulators(mlir::Value variable,
                                                   int64_t count);
@@ -99,7 +94,7 @@ private:
                                bool allColumns);
 
   // HopperDrain.cpp
-  mlir::LogicalResult emitDrain(tile::DrainOp drain, Unit &unit);
+  mlir::LogicalResult emitDrain(tile::DrainOp drain, Unit &unit) override;
   void emitDrainChunk(tile::DrainOp drain, Unit &unit, mlir::Value chunk);
   void emitDrainEntry(tile::DrainOp drain, Unit &unit, mlir::Value chunk,
                       llvm::ArrayRef<Slot> slots);

@@ -43,7 +43,7 @@ LogicalResult HopperEmitter::emitConsumer() {
   storeVariable(b, stagingPlace, c(0));
   storeVariable(b, scratchPlace, c(0));
   auto body = [&](unsigned i, Unit &unit) -> LogicalResult {
-    if (failed(emitMultiplyBlock(multiply.getBodies()[i].front(), unit)))
+    if (failed(emitMultiplyBlock(multiply.getBodies()[i].front())))
       return failure();
     Block &block = drain.getBodies()[i].front();
     bindUnit(block, unit);
@@ -54,39 +54,6 @@ LogicalResult HopperEmitter::emitConsumer() {
   // Shared memory outlives the last stores that read it.
   if (layout.stagingBytes)
     ifThen(eq(consumerThread, c(0)), [&] { m.bulkWaitRead(0); });
-  return success();
-}
-
-LogicalResult HopperEmitter::emitMultiplyBlock(Block &block, Unit &unit) {
-  for (Operation &op : block) {
-    b.setLoc(op.getLoc());
-    if (auto multiply = dyn_cast<tile::MultiplyOp>(op))
-      emitMultiply(multiply);
-    else if (failed(emitScalar(op)))
-      return failure();
-  }
-  return success();
-}
-
-LogicalResult HopperEmitter::emitDrainBlock(Block &block, Unit &unit) {
-  for (Operation &op : block) {
-    if (op.hasTrait<OpTrait::IsTerminator>())
-      continue;
-    b.setLoc(op.getLoc());
-    if (auto combine = dyn_cast<tile::CombineSplitsOp>(op)) {
-      emitCombineSplits(combine, unit);
-    } else if (auto drain = dyn_cast<tile::DrainOp>(op)) {
-      if (failed(emitDrain(drain, unit)))
-        return failure();
-    } else if (isa<scf::IfOp>(op)) {
-      if (failed(emitIf(op, [&](Block &body) {
-            return emitDrainBlock(body, unit);
-          })))
-        return failure();
-    } else if (failed(emitScalar(op))) {
-      return failure();
-    }
-  }
   return success();
 }
 

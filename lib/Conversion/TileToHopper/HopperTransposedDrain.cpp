@@ -51,15 +51,8 @@ void HopperEmitter::emitTransposedLine(tile::DrainOp drain, Unit &unit,
   SmallVector<Value> sums(2 * drain.getPartials().size());
   SmallVector<Slot> entry;
   for (int64_t row = 0; row < sumRows; row += pieceRows) {
-    if (drain.getRing() && row % entryRows == 0) {
-      Value pool = poolOf(drain.getRing());
-      entry.clear();
-      for (uint64_t i = 0; i < drain.getSlotsPerEntry(); ++i) {
-        entry.push_back(currentSlot(pool));
-        waitFull(pool, entry.back());
-        advance(pool);
-      }
-    }
+    if (drain.getRing() && row % entryRows == 0)
+      entry = takeEntry(drain);
     Value staged;
     if (stores) {
       // Of the two places, the one whose stores have been read.
@@ -197,20 +190,15 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain,
     Value &pair = vectorPairs[{operand, isRow ? half : j}];
     if (pair)
       return pair;
-    auto type = cast<tile::GlobalTensorType>(tensor.getType());
-    int64_t bytes = type.getElement().getIntOrFloatBitWidth() / 8;
-    // Elements beyond the extent are never stored: read any.
-    auto load = [&](Value index, Value extent) -> Value {
-      index = select(ult(index, extent), index, c(0));
-      return m.loadGlobal(
-          type.getElement(),
-          m.offset(mapped(tensor), mul64(zext64(index), m.i64(bytes))), bytes);
-    };
     if (isRow) {
-      pair = splatPair(b, load(add(firstCol, c(8 * half)), c(type.getCols())));
+      auto type = cast<tile::GlobalTensorType>(tensor.getType());
+      Value index = add(firstCol, c(8 * half));
+      pair = splatPair(b, loadVectorElements(tensor, index, c(type.getCols())));
     } else {
-      Value first = load(add(firstRow, c(8 * j)), rows);
-      pair = makePair(b, first, load(add(firstRow, c(8 * j + 1)), rows));
+      Value index = add(firstRow, c(8 * j));
+      Value first = loadVectorElements(tensor, index, rows);
+      index = add(firstRow, c(8 * j + 1));
+      pair = makePair(b, first, loadVectorElements(tensor, index, rows));
     }
     return pair;
   };
@@ -246,39 +234,23 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain,
           pairs.push_back(makePair(b, loadVariable(b, variable, f32, first),
                                    loadVariable(b, variable, f32, first + 1)));
         }
-        unsigned slot = 0, vector = 0, scalar = 0;
-        for (auto [i, attribute] : llvm::enumerate(drain.getElementKinds())) {
-          switch (cast<tile::ElementKindAttr>(attribute).getValue()) {
-          case tile::ElementKind::Slot: {
-            int64_t buffer = drain.getOperandBuffers()[slot++];
-            if (elementOf(buffer).getIntOrFloatBitWidth() == 16) {
-              pairs.push_back(narrow[{buffer, 2 * j + half}]);
-              break;
-            }
-            SmallVector<Value, 2> elements;
-            for (int64_t odd = 0; odd < 2; ++odd)
-              elements.push_back(m.loadShared(
-                  f32,
-                  wideAddress(slotAddress(buffer), entryRows,
-                              /*allColumns=*/true, entryBlock + j, half, odd),
-                  4));
-            pairs.push_back(makePair(b, elements[0], elements[1]));
-            break;
-          }
-          case tile::ElementKind::Row:
-            pairs.push_back(
-                vectorPair(i, drain.getVectors()[vector++], true, j, half));
-            break;
-          case tile::ElementKind::Column:
-            pairs.push_back(
-                vectorPair(i, drain.getVectors()[vector++], false, j, half));
-            break;
-          case tile::ElementKind::Scalar:
-            pairs.push_back(
-                splatPair(b, mapped(drain.getScalars()[scalar++])));
-            break;
-          }
-        }
+        gatherElementOperands(
+            drain, MutableArrayRef(arguments).take_back(),
+            [&](int64_t buffer) -> SmallVector<Value> {
+              if (elementOf(buffer).getIntOrFloatBitWidth() == 16)
+                return {narrow[{buffer, 2 * j + half}]};
+              SmallVector<Value, 2> elements;
+              for (int64_t odd = 0; odd < 2; ++odd)
+                elements.push_back(m.loadShared(
+                    f32,
+                    wideAddress(slotAddress(buffer), entryRows,
+                                /*allColumns=*/true, entryBlock + j, half, odd),
+                    4));
+              return {makePair(b, elements[0], elements[1])};
+            },
+            [&](unsigned operand, Value tensor, bool isRow, size_t) {
+              return vectorPair(operand, tensor, isRow, j, half);
+            });
       }
     SmallVector<SmallVector<Value>> results;
     for (SmallVector<Value> &pairs : arguments)

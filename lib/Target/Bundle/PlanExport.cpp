@@ -294,7 +294,9 @@ std::unique_ptr<bundle::StepT> VariantBuilder::createStep(Operation *kernel,
   Code grid = Code::leaf(ExprOp::SmCount);
   if (auto cluster = kernel->getAttrOfType<IntegerAttr>("tile.cluster")) {
     Code size = Code::constant(cluster.getInt());
-    grid = grid.apply(ExprOp::FloorDiv, size).apply(ExprOp::Mul, size);
+    grid = grid.apply(ExprOp::FloorDiv, size)
+               .apply(ExprOp::Mul, size)
+               .apply(ExprOp::Max, size);
   }
   launch.grid.push_back(grid.take());
   auto bindings = kernel->getAttrOfType<ArrayAttr>("tile.bindings");

@@ -3,8 +3,8 @@
 // REQUIRES: ptxas
 // RUN: rm -rf %t && split-file %s %t
 // RUN: kernel-opt %t/project.mlir --tuning=%t/tiles.json --emit=cubin --target=sm_100f,sm_100a --ptxas=%ptxas --cache-dir= --dump-dir=%t/dump -o %t/cubins/
-// RUN: cat %t/dump/*.ptxas | FileCheck %s --check-prefix=SAID --implicit-check-not=warning --implicit-check-not='(C7'
-// SAID: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+// RUN: %python %S/Inputs/check_reports.py %t/cubins %t/dump | FileCheck %s --check-prefix=SAID
+// SAID: {{^[1-9][0-9]*}} kernels for each of sm_100a, sm_100f: no spills, no warnings
 
 // A K-major, B N-major, 8 elements of K an instruction, 32 in a step: four
 // instructions. Alone M = 128 and N = 256, of a pair M = 256.
@@ -37,7 +37,7 @@
 
 // The example: each product of it.
 // RUN: kernel-opt %examples/mlp_gelu_backward.mlir --emit=cubin --target=sm_100f,sm_100a --ptxas=%ptxas --dump-dir=%t/022 -o %t/022.cubins/
-// RUN: cat %t/022/*.ptxas | FileCheck %s --check-prefix=SAID --implicit-check-not=warning --implicit-check-not='(C7'
+// RUN: %python %S/Inputs/check_reports.py %t/022.cubins %t/022 | FileCheck %s --check-prefix=SAID
 // RUN: kernel-opt %examples/mlp_gelu_backward.mlir --emit=plan --target=sm_100f | FileCheck %s --check-prefix=ROUTES --implicit-check-not=_convert
 // ROUTES-COUNT-4: product at op {{.*}}: tf32
 

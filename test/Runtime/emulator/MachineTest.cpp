@@ -322,6 +322,22 @@ TEST(Machine, LargeGridsRunInWaves) {
             std::string::npos);
 }
 
+// Clusters are resident as a whole: five multiprocessors hold two of two CTAs.
+TEST(Machine, CooperativeGridsAreCountedInClusters) {
+  LaunchOptions options;
+  options.multiprocessors = 5;
+  options.cooperative = true;
+  EXPECT_EQ(errorOf("ret;", shapeOf(4, 32, 2), "", options), "");
+  EXPECT_NE(errorOf("ret;", shapeOf(6, 32, 2), "", options)
+                .find("a cooperative grid of 6 CTAs in clusters of 2 does not "
+                      "fit the machine's 5"),
+            std::string::npos);
+  options.multiprocessors = 1;
+  EXPECT_NE(errorOf("ret;", shapeOf(2, 32, 2), "", options)
+                .find("does not fit the machine's 1"),
+            std::string::npos);
+}
+
 TEST(Machine, Atomics) {
   std::vector<uint32_t> result =
       runWords(prologue + R"(

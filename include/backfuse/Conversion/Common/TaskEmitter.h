@@ -10,6 +10,7 @@
 #ifndef BACKFUSE_CONVERSION_COMMON_TASKEMITTER_H
 #define BACKFUSE_CONVERSION_COMMON_TASKEMITTER_H
 
+#include "backfuse/Arch/TensorCores.h"
 #include "backfuse/Conversion/Common/NvvmBuilder.h"
 #include "dialects/Tile/IR/TileOps.h"
 
@@ -20,7 +21,7 @@ namespace backfuse {
 
 /// Rows of the 128-byte swizzle's pattern are 128 bytes; a box is cut into
 /// panels of that width.
-constexpr int64_t panelBytes = 128;
+constexpr int64_t panelBytes = arch::swizzleBytes;
 
 /// Threads of a kernel that holds tile.convert.
 constexpr int64_t convertThreads = 256;
@@ -157,11 +158,11 @@ protected:
   emitIf(mlir::Operation &op,
          llvm::function_ref<mlir::LogicalResult(mlir::Block &)> body);
 
-  // The load task: what goes into the slots of `pool`, or of all pools where it is
-  // null. Two warps may share it: one brings the graph's inputs, and need not
-  // wait for anything; the other what the plan's launches compute. Each arrives
-  // once at every slot's barrier. One thread does it, or, where it awaits other
-  // tiles, a whole warp.
+  // The load task: what goes into the slots of `pool`, or of all pools where it
+  // is null. Two warps may share it: one brings the graph's inputs, and need
+  // not wait for anything; the other what the plan's launches compute. Each
+  // arrives once at every slot's barrier. One thread does it, or, where it
+  // awaits other tiles, a whole warp.
   enum class LoadPart { All, Inputs, Computed };
   struct LoadRole {
     mlir::Value pool;
@@ -185,6 +186,40 @@ protected:
   /// By `numWarps` warps of each CTA, of which this is number `warpNumber`.
   void emitFinishSum(tile::FinishSumOp finish, mlir::Value warpNumber,
                      int64_t numWarps);
+
+  // The multiply and drain tasks: what a target does for each operation.
+  virtual void emitMultiply(tile::MultiplyOp multiply) = 0;
+  virtual void emitCombineSplits(tile::CombineSplitsOp combine, Unit &unit) = 0;
+  /// Precondition: checkElementOps.
+  virtual mlir::LogicalResult emitDrain(tile::DrainOp drain, Unit &unit) = 0;
+  mlir::LogicalResult emitMultiplyBlock(mlir::Block &block);
+  mlir::LogicalResult emitDrainBlock(mlir::Block &block, Unit &unit);
+  /// Emits an error at an operation on elements that cannot be emitted.
+  mlir::LogicalResult checkElementOps(tile::DrainOp drain);
+  /// The slot of an entry, and the byte offset in it, of buffer `index`,
+  /// counted through all slots of the entry.
+  static std::pair<int64_t, int64_t> locateBuffer(tile::RingType ring,
+                                                  int64_t index);
+  /// Waits for the slots of the drain's next entry.
+  llvm::SmallVector<Slot> takeEntry(tile::DrainOp drain);
+  /// Appends what a drain's element operands are for each of some pairs of
+  /// elements to that pair's arguments. `readSlot(buffer)` returns them for all
+  /// pairs, `readVector(operand, tensor, isRow, pair)` for one.
+  void gatherElementOperands(
+      tile::DrainOp drain,
+      llvm::MutableArrayRef<llvm::SmallVector<mlir::Value>> arguments,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t)> readSlot,
+      llvm::function_ref<mlir::Value(unsigned, mlir::Value, bool, size_t)>
+          readVector);
+  /// `count` elements of a vector operand from `index` on, as a vector if they
+  /// are several. From `extent` on any: what they make is never stored.
+  mlir::Value loadVectorElements(mlir::Value tensor, mlir::Value index,
+                                 mlir::Value extent, int64_t count = 1);
+  /// By one warp, each of whose lanes has two columns' totals over the rows of
+  /// `line`: writes them and sets their flag.
+  void publishLineOfSums(tile::DrainOp drain, unsigned sum, const Unit &unit,
+                         mlir::Value line, mlir::Value firstCol,
+                         mlir::Value total);
 
   // Kernels that hold tile.convert, by `convertThreads` threads.
   mlir::LogicalResult emitConvertKernel();
