@@ -67,6 +67,13 @@ run_third_party() {
     tee "$build/third-party.log"
 }
 
+# Plants faults in other compilers' kernels, which the emulator must find.
+run_mutations() {
+  local options=(--quick)
+  [ $long = true ] && options=()
+  "$BACKFUSE_PYTHON" test/ThirdParty/mutate.py --kernel-emu "$build/bin/kernel-emu" "${options[@]}" | tee "$build/mutations.log"
+}
+
 # Compares what kernels do on the emulator with what the compiler predicts.
 run_report_agrees() {
   local options=()
@@ -226,6 +233,8 @@ if phase "build the runtime" run_ninja "${targets[@]}"; then
   count "$build/ctest.xml"
   phase "execute other compilers' kernels" run_third_party
   count_line "$build/third-party.log"
+  phase "plant faults in other compilers' kernels" run_mutations
+  count_line "$build/mutations.log"
 else
   failed=$((failed + 1))
 fi
