@@ -455,7 +455,6 @@ class Hunt:
                 site = f"{graph[0]} {file}:{i + 1}: {lines[i].strip()[:100]}"
                 reason = self.whyHarmless(graph, bundle, file, lines, i, name)
                 if reason:
-                    tried -= 1
                     harmless.append(f"{site}: {reason}")
                     tried -= 1  # another site in its place
                 else:
