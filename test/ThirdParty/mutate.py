@@ -519,7 +519,7 @@ def main():
     for text in hunt.bad:
         print("FAIL " + text)
     print(f"{hunt.summary()}, {time.monotonic() - start:.0f} s")
-    print(f"{len(hunt.results) - len(hunt.bad)} passed, {len(hunt.bad)} failed")
+    print(f"{max(0, len(hunt.results) - len(hunt.bad))} passed, {len(hunt.bad)} failed")
     return 1 if hunt.bad or not hunt.results else 0
 
 
