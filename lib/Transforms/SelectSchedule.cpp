@@ -113,8 +113,8 @@ static Choice chooseSplits(mlp::GraphOp graph, unsigned index,
 /// Token counts at which the choice is made; it holds from the one before.
 static SmallVector<int64_t> sampleTokens() {
   SmallVector<int64_t> samples;
-  for (int64_t tokens = 128; tokens <= 8192;
-       tokens += tokens < 2048 ? 128 : 512)
+  for (int64_t tokens = 64; tokens <= 8192;
+       tokens += tokens < 512 ? 64 : tokens < 2048 ? 128 : 512)
     samples.push_back(tokens);
   for (double tokens = 8192 * 1.06; tokens < (1 << 18); tokens *= 1.06)
     samples.push_back(int64_t(tokens) / 128 * 128);

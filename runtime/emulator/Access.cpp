@@ -73,12 +73,11 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
         space = Space::Global;
       }
     }
-    if (address % total) {
-      fail(warp, inst, static_cast<int>(lane),
-           "address " + hex(address) + " is not a multiple of " +
-               std::to_string(total));
+    if (address % total &&
+        reports(Check::Alignment, warp, inst, static_cast<int>(lane),
+                "address " + hex(address) + " is not a multiple of " +
+                    std::to_string(total)))
       return false;
-    }
     uint8_t *data = nullptr;
     Allocation *allocation = nullptr;
     Cta *owner = nullptr;
@@ -91,7 +90,10 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
     switch (space) {
     case Space::Shared:
       data = sharedBytes(warp, inst, static_cast<int>(lane), address, total,
-                         isCluster, isLoad ? "load" : "store", &owner);
+                         isCluster, isLoad ? "load" : "store", &owner,
+                         isOn(Check::Bounds));
+      if (!data && !isOn(Check::Bounds))
+        continue; // nothing is done
       if (!data)
         return false;
       if (checks) {
@@ -130,10 +132,12 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
     default:
       data = launch.memory->at(address, total, &allocation);
       if (!data) {
-        fail(warp, inst, static_cast<int>(lane),
-             std::string(isLoad ? "load" : "store") + " of " +
-                 std::to_string(total) + " bytes at address " + hex(address) +
-                 " is out of bounds: " + launch.memory->describe(address));
+        if (!reports(Check::Bounds, warp, inst, static_cast<int>(lane),
+                     std::string(isLoad ? "load" : "store") + " of " +
+                         std::to_string(total) + " bytes at address " +
+                         hex(address) + " is out of bounds: " +
+                         launch.memory->describe(address)))
+          continue;
         return false;
       }
       if (!isLoad && allocation->isReadOnly) {

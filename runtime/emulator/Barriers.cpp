@@ -75,10 +75,12 @@ bool Executor::execBarrier(Warp &warp, Fragment &fragment, const Inst &inst,
     auto text = [](uint32_t n) {
       return n ? std::to_string(n) + " threads" : std::string("all threads");
     };
-    fail(warp, inst, static_cast<int>(first),
-         "barrier " + std::to_string(id) + " is used for " + text(expected) +
-             " while others wait there for " + text(barrier.expected));
-    return false;
+    if (reports(Check::NamedBarrier, warp, inst, static_cast<int>(first),
+                "barrier " + std::to_string(id) + " is used for " +
+                    text(expected) + " while others wait there for " +
+                    text(barrier.expected)))
+      return false;
+    expected = barrier.expected;
   }
   if (checks) {
     if (!checkNamedBarrier(warp, inst, static_cast<unsigned>(id)))
@@ -90,11 +92,12 @@ bool Executor::execBarrier(Warp &warp, Fragment &fragment, const Inst &inst,
       (inst.flags & inst::aligned) || mask == (warp.lanes & ~warp.exited);
   barrier.arrived += isWhole ? 32 : popcount(mask);
   if (expected && barrier.arrived > expected) {
-    fail(warp, inst, static_cast<int>(first),
-         "barrier " + std::to_string(id) + " gets " +
-             std::to_string(barrier.arrived) + " arrivals, but expects " +
-             std::to_string(expected));
-    return false;
+    if (reports(Check::NamedBarrier, warp, inst, static_cast<int>(first),
+                "barrier " + std::to_string(id) + " gets " +
+                    std::to_string(barrier.arrived) +
+                    " arrivals, but expects " + std::to_string(expected)))
+      return false;
+    barrier.arrived = expected;
   }
   progress(warp);
   if (inst.op == Op::BarrierReduce) {
@@ -200,14 +203,12 @@ bool Executor::mbarrierArrive(Warp &warp, const Inst &inst, int lane, Cta &cta,
                               uint32_t offset, uint32_t count, bool drop) {
   uint64_t bits = readMbarrier(cta, offset);
   uint32_t pending = mbarrier::pending(bits);
-  if (count == 0 || count > pending) {
-    fail(warp, inst, lane,
-         "mbarrier at " + hex(offset) + " gets " + std::to_string(count) +
-             " arrivals, but its phase expects only " +
-             std::to_string(pending) + " more of " +
-             std::to_string(mbarrier::expected(bits)));
-    return false;
-  }
+  if (count == 0 || count > pending) // ignored where nothing is to stop
+    return !reports(
+        Check::MbarrierArrivals, warp, inst, lane,
+        "mbarrier at " + hex(offset) + " gets " + std::to_string(count) +
+            " arrivals, but its phase expects only " + std::to_string(pending) +
+            " more of " + std::to_string(mbarrier::expected(bits)));
   uint32_t expected = mbarrier::expected(bits) - (drop ? count : 0);
   progress(warp);
   mbarrierMayComplete(cta, offset,
@@ -234,10 +235,11 @@ bool Executor::mbarrierTransact(const Warp &warp, const Inst &inst, int lane,
     return false;
   }
   if (mbarrier::pending(bits) == 0 && tx < 0) {
-    fail(warp, inst, lane,
-         "mbarrier at " + hex(offset) + " is credited with " +
-             std::to_string(-tx) + " bytes more than it expects");
-    return false;
+    if (reports(Check::MbarrierBytes, warp, inst, lane,
+                "mbarrier at " + hex(offset) + " is credited with " +
+                    std::to_string(-tx) + " bytes more than it expects"))
+      return false;
+    tx = 0;
   }
   ++warp.cta->cluster->progress;
   mbarrierMayComplete(cta, offset,

@@ -26,6 +26,15 @@ void Executor::startChecks(Warp &warp) {
   warp.defined.assign(kernel.numTracked, 0);
 }
 
+/// A finding, unless its check is switched off. Whether to stop.
+bool Executor::reports(Check check, const Warp &warp, const Inst &inst,
+                       int lane, const std::string &what) {
+  if (!isOn(check))
+    return false;
+  fail(warp, inst, lane, what);
+  return true;
+}
+
 std::string Executor::site(uint32_t index) const {
   return "PTX line " + std::to_string(kernel.lines[index]) + " ('" +
          kernel.texts[index] + "')";
@@ -78,41 +87,30 @@ bool Executor::checkSharedRead(Warp &warp, const Inst &inst, int lane,
   for (uint32_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
     uint64_t word = shadow.words[w];
     uint64_t mask = bytesOfWord(w, offset, bytes);
-    if (word & (inFlight | isBarrier)) {
-      fail(warp, inst, lane,
-           "reads shared address " + hex(4 * w) +
-               (word & isBarrier
-                    ? ", which is an mbarrier"
-                    : ", which the copy of " + site(shadow.sites[w]) +
-                          " has not written yet: its completion was not "
-                          "waited for"));
+    if ((word & (inFlight | isBarrier)) &&
+        reportBusyRead(warp, inst, lane, owner, w))
       return false;
-    }
-    if ((word & mask) != mask) {
-      fail(warp, inst, lane,
-           "reads shared address " + hex(4 * w) + ", which nobody has written");
+    if ((word & mask) != mask && reports(Check::Uninitialised, warp, inst, lane,
+                                         "reads shared address " + hex(4 * w) +
+                                             ", which nobody has written"))
       return false;
-    }
     if ((word & hasCopier) && !checkCopier(warp, inst, lane, owner, w, "reads"))
       return false;
     if ((word & hasWriter) && (word >> writeShift & mask) &&
-        isSharedRace(warp, lane, word, strength)) {
-      fail(warp, inst, lane,
-           "reads shared address " + hex(4 * w) + ", " +
-               whoWrote(*warp.cta->cluster, word, shadow.sites[w]) +
-               ", without a barrier between the two");
+        isSharedRace(warp, lane, word, strength) &&
+        reports(Check::Race, warp, inst, lane,
+                "reads shared address " + hex(4 * w) + ", " +
+                    whoWrote(*warp.cta->cluster, word, shadow.sites[w]) +
+                    ", without a barrier between the two"))
       return false;
-    }
     if (strength == Scope::None)
       shadow.reads[w] = mine | mask;
   }
   return true;
 }
 
-/// The last read of a word by another warp comes before it is overwritten. (One
-/// lane speaks for its warp: what it did with the value held the lanes
-/// together.) (Those of other CTAs are left out: what orders them is often only
-/// a copy.)
+/// The last read of a word by another lane comes before it is overwritten.
+/// (Those of other CTAs are left out: what orders them is often only a copy.)
 bool Executor::checkReader(const Warp &warp, const Inst &inst, int lane,
                            Cta &owner, uint32_t w, uint64_t mask) {
   uint64_t read = owner.shadow->reads[w];
@@ -120,15 +118,16 @@ bool Executor::checkReader(const Warp &warp, const Inst &inst, int lane,
     return true;
   const Cluster &cluster = *warp.cta->cluster;
   const Warp &reader = warpAt(cluster, warpOf(read));
-  if (reader.cta != warp.cta || isUseKnown(warp, warpOf(read), clockOf(read)))
+  if (reader.cta != warp.cta ||
+      isKnown(warp, lane, warpOf(read), laneOf(read), clockOf(read)))
     return true;
   uint32_t index = readSiteOf(read);
-  fail(warp, inst, lane,
-       "overwrites shared address " + hex(4 * w) + ", read " +
-           (index < lastReadSite ? "at " + site(index) + " " : "") + "by " +
-           nameOf(reader) + ", lane " + std::to_string(laneOf(read)) +
-           ", without a barrier between the two");
-  return false;
+  return !reports(Check::Race, warp, inst, lane,
+                  "overwrites shared address " + hex(4 * w) + ", read " +
+                      (index < lastReadSite ? "at " + site(index) + " " : "") +
+                      "by " + nameOf(reader) + ", lane " +
+                      std::to_string(laneOf(read)) +
+                      ", without a barrier between the two");
 }
 
 /// Whether nothing orders a word's last ordinary write before this access.
@@ -155,17 +154,9 @@ bool Executor::checkSharedWrite(Warp &warp, const Inst &inst, int lane,
   for (uint32_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
     uint64_t word = shadow.words[w];
     uint64_t mask = bytesOfWord(w, offset, bytes);
-    if (word & (inFlight | isBarrier | readersMask)) {
-      fail(warp, inst, lane,
-           "overwrites shared address " + hex(4 * w) +
-               (word & isBarrier ? ", which is an mbarrier"
-                : word & inFlight
-                    ? ", which the copy of " + site(shadow.sites[w]) +
-                          " is about to write"
-                    : ", which an asynchronous copy or product still reads: " +
-                          describeReader(owner, 4 * w)));
+    if ((word & (inFlight | isBarrier | readersMask)) &&
+        reportBusyWrite(warp, inst, lane, owner, w, ""))
       return false;
-    }
     if ((word & hasCopier) &&
         !checkCopier(warp, inst, lane, owner, w, "overwrites"))
       return false;
@@ -174,13 +165,12 @@ bool Executor::checkSharedWrite(Warp &warp, const Inst &inst, int lane,
                        clockOf(word) == std::min(warp.clock, lastClock) &&
                        shadow.sites[w] == inst.source;
     if ((word & hasWriter) && (word >> writeShift & mask) && !isSameStore &&
-        !isSame && isSharedRace(warp, lane, word, strength)) {
-      fail(warp, inst, lane,
-           "overwrites shared address " + hex(4 * w) + ", " +
-               whoWrote(*warp.cta->cluster, word, shadow.sites[w]) +
-               ", without a barrier between the two");
+        !isSame && isSharedRace(warp, lane, word, strength) &&
+        reports(Check::Race, warp, inst, lane,
+                "overwrites shared address " + hex(4 * w) + ", " +
+                    whoWrote(*warp.cta->cluster, word, shadow.sites[w]) +
+                    ", without a barrier between the two"))
       return false;
-    }
     if (!isSame && !checkReader(warp, inst, lane, owner, w, mask))
       return false;
     shadow.words[w] = (word & initMask) | mask | mask << writeShift | mine;
@@ -188,6 +178,40 @@ bool Executor::checkSharedWrite(Warp &warp, const Inst &inst, int lane,
     shadow.reads[w] = 0;
   }
   return true;
+}
+
+/// Of a word that is an mbarrier, or that a copy has yet to write. Whether to
+/// stop.
+bool Executor::reportBusyRead(Warp &warp, const Inst &inst, int lane,
+                              const Cta &owner, uint32_t w) {
+  const std::string text = "reads shared address " + hex(4 * w);
+  if (owner.shadow->words[w] & isBarrier)
+    return reports(Check::MbarrierUse, warp, inst, lane,
+                   text + ", which is an mbarrier");
+  return reports(Check::InFlight, warp, inst, lane,
+                 text + ", which the copy of " + site(owner.shadow->sites[w]) +
+                     " has not written yet: its completion was not waited "
+                     "for");
+}
+
+/// The same of a word that is written, which asynchronous work may still read.
+bool Executor::reportBusyWrite(Warp &warp, const Inst &inst, int lane,
+                               const Cta &owner, uint32_t w, const char *verb) {
+  const uint64_t word = owner.shadow->words[w];
+  const std::string text = "overwrites shared address " + hex(4 * w);
+  if (word & isBarrier)
+    return reports(Check::MbarrierUse, warp, inst, lane,
+                   text + ", which is an mbarrier");
+  if ((word & inFlight) &&
+      reports(Check::InFlight, warp, inst, lane,
+              text + ", which the copy of " + site(owner.shadow->sites[w]) +
+                  " is about to write" + verb))
+    return true;
+  return (word & readersMask) &&
+         reports(Check::StillRead, warp, inst, lane,
+                 text +
+                     ", which an asynchronous copy or product still reads: " +
+                     describeReader(owner, 4 * w));
 }
 
 /// Which work in flight reads a byte of shared memory.
@@ -229,21 +253,17 @@ bool Executor::checkFenced(Warp &warp, const Inst &inst, int lane,
   bool isStore =
       kernel.texts[shadow.sites[w]].compare(0, 14, "tcgen05.alloc.") != 0;
   if (isStore && writer.fenced[laneOf(word)] < clockOf(word) &&
-      !isFenced(warp, lane, warpOf(word), laneOf(word), clockOf(word))) {
-    fail(warp, inst, lane,
-         std::string(verb) + " shared address " + hex(4 * w) + ", " +
-             whoWrote(cluster, word, shadow.sites[w]) +
-             ", which has not executed fence.proxy.async since");
+      !isFenced(warp, lane, warpOf(word), laneOf(word), clockOf(word)) &&
+      reports(Check::ProxyFence, warp, inst, lane,
+              std::string(verb) + " shared address " + hex(4 * w) + ", " +
+                  whoWrote(cluster, word, shadow.sites[w]) +
+                  ", which has not executed fence.proxy.async since"))
     return false;
-  }
-  if (!isKnown(warp, lane, warpOf(word), laneOf(word), clockOf(word))) {
-    fail(warp, inst, lane,
-         std::string(verb) + " shared address " + hex(4 * w) + ", " +
-             whoWrote(cluster, word, shadow.sites[w]) +
-             ", without a barrier between the two");
-    return false;
-  }
-  return true;
+  return isKnown(warp, lane, warpOf(word), laneOf(word), clockOf(word)) ||
+         !reports(Check::Race, warp, inst, lane,
+                  std::string(verb) + " shared address " + hex(4 * w) + ", " +
+                      whoWrote(cluster, word, shadow.sites[w]) +
+                      ", without a barrier between the two");
 }
 
 bool Executor::checkAsyncRead(Warp &warp, const Inst &inst, int lane,
@@ -252,21 +272,14 @@ bool Executor::checkAsyncRead(Warp &warp, const Inst &inst, int lane,
   SharedShadow &shadow = *owner.shadow;
   for (uint32_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
     uint64_t &word = shadow.words[w];
-    if (word & (inFlight | isBarrier)) {
-      fail(warp, inst, lane,
-           "reads shared address " + hex(4 * w) +
-               (word & isBarrier
-                    ? ", which is an mbarrier"
-                    : ", which the copy of " + site(shadow.sites[w]) +
-                          " has not written yet: its completion was not "
-                          "waited for"));
+    if ((word & (inFlight | isBarrier)) &&
+        reportBusyRead(warp, inst, lane, owner, w))
       return false;
-    }
-    if (mustBeWritten && (word & initMask) != initMask) {
-      fail(warp, inst, lane,
-           "reads shared address " + hex(4 * w) + ", which nobody has written");
+    if (mustBeWritten && (word & initMask) != initMask &&
+        reports(Check::Uninitialised, warp, inst, lane,
+                "reads shared address " + hex(4 * w) +
+                    ", which nobody has written"))
       return false;
-    }
     if ((word & hasCopier) && !checkCopier(warp, inst, lane, owner, w, "reads"))
       return false;
     if ((word & hasWriter) && !checkFenced(warp, inst, lane, owner, w, "reads"))
@@ -288,17 +301,9 @@ bool Executor::checkAsyncWrite(Warp &warp, const Inst &inst, int lane,
   SharedShadow &shadow = *owner.shadow;
   for (uint32_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
     uint64_t &word = shadow.words[w];
-    if (word & (inFlight | isBarrier | readersMask)) {
-      fail(warp, inst, lane,
-           "overwrites shared address " + hex(4 * w) +
-               (word & isBarrier ? ", which is an mbarrier"
-                : word & inFlight
-                    ? ", which the copy of " + site(shadow.sites[w]) +
-                          " is about to write, too"
-                    : ", which an asynchronous copy or product still reads: " +
-                          describeReader(owner, 4 * w)));
+    if ((word & (inFlight | isBarrier | readersMask)) &&
+        reportBusyWrite(warp, inst, lane, owner, w, ", too"))
       return false;
-    }
     if ((word & hasCopier) &&
         !checkCopier(warp, inst, lane, owner, w, "overwrites"))
       return false;
@@ -338,11 +343,10 @@ bool Executor::checkCopier(const Warp &warp, const Inst &inst, int lane,
   uint64_t word = owner.shadow->words[w];
   if (isPhaseKnown(warp, lane, warpOf(word), clockOf(word)))
     return true;
-  fail(warp, inst, lane,
-       std::string(verb) + " shared address " + hex(4 * w) +
-           ", which the copy of " + site(owner.shadow->sites[w]) +
-           " wrote: its mbarrier was not waited for");
-  return false;
+  return !reports(Check::InFlight, warp, inst, lane,
+                  std::string(verb) + " shared address " + hex(4 * w) +
+                      ", which the copy of " + site(owner.shadow->sites[w]) +
+                      " wrote: its mbarrier was not waited for");
 }
 
 void Executor::proxyFence(Warp &warp, uint32_t mask) {
@@ -388,9 +392,9 @@ bool Executor::isGlobalRace(const Warp &warp, int lane, uint64_t word,
                         static_cast<uint32_t>(word & lastGlobalClock));
 }
 
-bool Executor::failGlobalRace(const Warp &warp, const Inst &inst, int lane,
-                              uint64_t at, uint64_t word, const char *what,
-                              Scope strength) {
+bool Executor::reportGlobalRace(const Warp &warp, const Inst &inst, int lane,
+                                uint64_t at, uint64_t word, const char *what,
+                                Scope strength) {
   uint32_t other = globalWarpOf(word), cta = other >> 5;
   unsigned index = other & 31;
   std::string who = "warp " + std::to_string(index);
@@ -404,10 +408,10 @@ bool Executor::failGlobalRace(const Warp &warp, const Inst &inst, int lane,
   std::string text(what); // "reads % which & writes"
   text.replace(text.find('%'), 1, launch.memory->describe(at) + ",");
   text.replace(text.find('&'), 1, who);
-  fail(warp, inst, lane,
-       text + ", without a synchronisation between the two" +
-           (bothStrong ? ": a scope does not reach the other thread" : ""));
-  return false;
+  return reports(
+      Check::Race, warp, inst, lane,
+      text + ", without a synchronisation between the two" +
+          (bothStrong ? ": a scope does not reach the other thread" : ""));
 }
 
 bool Executor::checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
@@ -418,12 +422,11 @@ bool Executor::checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
   // A flag may be polled before anyone has set it.
   if (!polls && !allocation.written.empty()) {
     uint64_t unwritten = firstUnwritten(allocation, offset, bytes);
-    if (unwritten < bytes) {
-      fail(warp, inst, lane,
-           "reads " + launch.memory->describe(address + unwritten) +
-               ", which nobody has written");
+    if (unwritten < bytes &&
+        reports(Check::Uninitialised, warp, inst, lane,
+                "reads " + launch.memory->describe(address + unwritten) +
+                    ", which nobody has written"))
       return false;
-    }
   }
   if (!allocation.writers)
     return true;
@@ -436,9 +439,10 @@ bool Executor::checkGlobalRead(const Warp &warp, const Inst &inst, int lane,
     uint64_t mask = bytesOfWord(static_cast<uint32_t>(w - offset / 4),
                                 static_cast<uint32_t>(offset % 4),
                                 static_cast<uint32_t>(bytes));
-    if (isGlobalRace(warp, lane, word, mask, strength))
-      return failGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
-                            "reads % which & writes", strength);
+    if (isGlobalRace(warp, lane, word, mask, strength) &&
+        reportGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
+                         "reads % which & writes", strength))
+      return false;
     if (notes)
       allocation.readers[w].store(mine | mask << 52, std::memory_order_relaxed);
   }
@@ -479,17 +483,19 @@ bool Executor::checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
     bool isSameStore = globalWarpOf(word) == globalWarpOf(mine) &&
                        (word & lastGlobalClock) == (mine & lastGlobalClock);
     if (word && !isSameStore && !isSame &&
-        isGlobalRace(warp, lane, word, mask, strength))
-      return failGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
-                            "writes % which & writes, too", strength);
+        isGlobalRace(warp, lane, word, mask, strength) &&
+        reportGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
+                         "writes % which & writes, too", strength))
+      return false;
     place.store(mine | mask << 52, std::memory_order_relaxed);
     std::atomic<uint64_t> &reader = allocation.readers[w];
     word = reader.load(std::memory_order_relaxed);
     if (!word)
       continue;
-    if (!isSame && isGlobalRace(warp, lane, word, mask, strength))
-      return failGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
-                            "writes % which & reads", strength);
+    if (!isSame && isGlobalRace(warp, lane, word, mask, strength) &&
+        reportGlobalRace(warp, inst, lane, allocation.base + 4 * w, word,
+                         "writes % which & reads", strength))
+      return false;
     reader.store(0, std::memory_order_relaxed);
   }
   return true;
@@ -515,13 +521,12 @@ bool Executor::checkOverlap(const Warp &warp, const Inst &inst, int lane,
   uint64_t offset = address - allocation.base;
   for (uint64_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w)
     if (allocation.writers[w].load(std::memory_order_relaxed) >> 56 ==
-        launch.overlapped) {
-      fail(warp, inst, lane,
-           "touches " + launch.memory->describe(allocation.base + 4 * w) +
-               ", which the launch before writes, without "
-               "griddepcontrol.wait");
-      return false;
-    }
+        launch.overlapped)
+      return !reports(Check::DependentLaunch, warp, inst, lane,
+                      "touches " +
+                          launch.memory->describe(allocation.base + 4 * w) +
+                          ", which the launch before writes, without "
+                          "griddepcontrol.wait");
   return true;
 }
 
@@ -558,28 +563,27 @@ bool Executor::checkMbarrier(Warp &warp, const Inst &inst, int lane, Cta &owner,
   }
   const MbarrierClocks &barrier = found->second;
   const Warp &init = warpAt(cluster, barrier.initWarp);
-  if (!barrier.isInitKnown && !isKnown(warp, lane, barrier.initWarp,
-                                       barrier.initLane, barrier.initClock)) {
-    fail(warp, inst, lane,
-         "uses the mbarrier at shared address " + hex(offset) +
-             " without a barrier after its initialisation at " +
-             site(barrier.initSite));
+  if (!barrier.isInitKnown &&
+      !isKnown(warp, lane, barrier.initWarp, barrier.initLane,
+               barrier.initClock) &&
+      reports(Check::MbarrierUse, warp, inst, lane,
+              "uses the mbarrier at shared address " + hex(offset) +
+                  " without a barrier after its initialisation at " +
+                  site(barrier.initSite)))
     return false;
-  }
   // Within a CTA a barrier between the two is enough on hardware: Triton relies
   // on that. Between CTAs of a cluster it takes the fence.
   bool isOrdered = !launch.options.strict && cluster.ctas.size() == 1 &&
                    (&init != &warp || warp.barrierClock > barrier.initClock);
   if (isAsync && !isOrdered &&
       std::max(init.fenced[barrier.initLane],
-               init.initFenced[barrier.initLane]) < barrier.initClock) {
-    fail(warp, inst, lane,
-         "gives the mbarrier at shared address " + hex(offset) +
-             " to an asynchronous copy, but its initialisation at " +
-             site(barrier.initSite) +
-             " was not followed by fence.mbarrier_init or fence.proxy.async");
-    return false;
-  }
+               init.initFenced[barrier.initLane]) < barrier.initClock)
+    return !reports(
+        Check::MbarrierUse, warp, inst, lane,
+        "gives the mbarrier at shared address " + hex(offset) +
+            " to an asynchronous copy, but its initialisation at " +
+            site(barrier.initSite) +
+            " was not followed by fence.mbarrier_init or fence.proxy.async");
   return true;
 }
 
@@ -635,12 +639,13 @@ bool Executor::checkSeen(const Cluster &cluster, uint32_t offset,
         missing |= rest & (0 - rest);
     if (!missing)
       continue;
-    fail(warp, kernel.code[seen.inst], static_cast<int>(lowest(missing)),
-         "the next phase of the mbarrier at shared address " + hex(offset) +
-             " completes while lanes " + hex(missing) +
-             " may not have seen the one that they wait for here: "
-             "bar.warp.sync is missing before another lane arrives for them");
-    return false;
+    return !reports(
+        Check::MbarrierPhase, warp, kernel.code[seen.inst],
+        static_cast<int>(lowest(missing)),
+        "the next phase of the mbarrier at shared address " + hex(offset) +
+            " completes while lanes " + hex(missing) +
+            " may not have seen the one that they wait for here: "
+            "bar.warp.sync is missing before another lane arrives for them");
   }
   return true;
 }
@@ -654,10 +659,10 @@ bool Executor::checkNamedBarrier(Warp &warp, const Inst &inst, unsigned id) {
     if (isUseKnown(warp, other, clock))
       return true;
   const Warp &other = warpAt(*warp.cta->cluster, last[0].first);
-  fail(warp, inst, -1,
-       "arrives at barrier " + std::to_string(id) + ", which " + nameOf(other) +
-           " and others use at the same time: nothing orders the two uses");
-  return false;
+  return !reports(
+      Check::NamedBarrier, warp, inst, -1,
+      "arrives at barrier " + std::to_string(id) + ", which " + nameOf(other) +
+          " and others use at the same time: nothing orders the two uses");
 }
 
 //===----------------------------------------------------------------------===//
@@ -675,12 +680,12 @@ bool Executor::checkRegisters(Warp &warp, const Inst &inst, uint32_t active) {
     bool isD = hasBit(warp.pendingD, slot);
     if (!isD && !(refs[r].isDef && hasBit(warp.pendingA, slot)))
       continue;
-    fail(warp, inst, static_cast<int>(lowest(active)),
-         std::string(refs[r].isDef ? "writes" : "reads") +
-             (isD ? " an accumulator" : " a register of A") +
-             " of the wgmma of " + site(warp.products.front().inst->source) +
-             " or a later one before wgmma.wait_group");
-    return false;
+    return !reports(
+        Check::ProductRegisters, warp, inst, static_cast<int>(lowest(active)),
+        std::string(refs[r].isDef ? "writes" : "reads") +
+            (isD ? " an accumulator" : " a register of A") +
+            " of the wgmma of " + site(warp.products.front().inst->source) +
+            " or a later one before wgmma.wait_group");
   }
   return true;
 }
@@ -728,10 +733,11 @@ bool Executor::checkDefined(Warp &warp, const Inst &inst, uint32_t active) {
       definedLanes &= ~undefined;
       continue;
     }
-    fail(warp, inst, static_cast<int>(lowest(undefined)),
-         "reads register '" + kernel.trackedNames[ref.tracked - 1u] +
-             "', which was never written");
-    return false;
+    if (reports(Check::Uninitialised, warp, inst,
+                static_cast<int>(lowest(undefined)),
+                "reads register '" + kernel.trackedNames[ref.tracked - 1u] +
+                    "', which was never written"))
+      return false;
   }
   for (unsigned r = 0; r < inst.numRefs; ++r)
     if (refs[r].tracked && refs[r].isDef) {
@@ -746,12 +752,11 @@ bool Executor::checkDefined(Warp &warp, const Inst &inst, uint32_t active) {
 //===----------------------------------------------------------------------===//
 
 bool Executor::checkExit(Warp &warp, const Inst &inst) {
-  if (!warp.products.empty()) {
-    fail(warp, inst, -1,
-         "exits while the wgmma of " +
-             site(warp.products.front().inst->source) + " is in flight");
+  if (!warp.products.empty() &&
+      reports(Check::WorkAtEnd, warp, inst, -1,
+              "exits while the wgmma of " +
+                  site(warp.products.front().inst->source) + " is in flight"))
     return false;
-  }
   if (warp.cta->liveWarps > 1)
     return true;
   const Cta &cta = *warp.cta;
@@ -768,13 +773,12 @@ bool Executor::checkExit(Warp &warp, const Inst &inst) {
                       copy->kind == CopyKind::CpAsync ||
                       (!copy->hasBarrier && copy->kind != CopyKind::CpArrive &&
                        !copy->isRead));
-    if (writesHere || readsHere) {
-      fail(warp, inst, -1,
-           "the CTA exits while the copy of " + site(copy->inst->source) +
-               (writesHere ? " has not written its shared memory"
-                           : " has not read its shared memory"));
+    if ((writesHere || readsHere) &&
+        reports(Check::WorkAtEnd, warp, inst, -1,
+                "the CTA exits while the copy of " + site(copy->inst->source) +
+                    (writesHere ? " has not written its shared memory"
+                                : " has not read its shared memory")))
       return false;
-    }
   }
   return true;
 }

@@ -43,6 +43,33 @@ struct LaunchShape {
   uint32_t dynamicSmemBytes = 0;
 };
 
+/// Single checks of docs/emulator.md, each of which can be switched off by the
+/// name that checkName gives. (Those of tensor memory cannot; those of bounds
+/// and alignment only for ordinary loads and stores.)
+enum class Check : uint8_t {
+  InFlight,         ///< bytes of a copy that was not waited for
+  StillRead,        ///< overwriting what copies or products still read
+  ProxyFence,       ///< ordinary stores read or overwritten by copies, products
+  ProductRegisters, ///< accumulators, A used before wgmma.wait_group
+  ProductFence,     ///< given to a product without wgmma.fence
+  Uninitialised,    ///< memory, registers
+  Race,             ///< accesses that nothing orders
+  Bounds,
+  Alignment,
+  MbarrierUse,      ///< before its initialisation is ordered, or as data
+  MbarrierBytes,    ///< more than expected
+  MbarrierArrivals, ///< more than expected
+  MbarrierPhase,    ///< that may come before all lanes saw the last one
+  NamedBarrier,     ///< two groups, differing counts
+  Descriptor,       ///< of shared memory, strides that cannot be
+  WorkAtEnd,        ///< the end with work in flight
+  DependentLaunch,  ///< what the launch before wrote, before the wait
+  Deadlock,         ///< switched off, the launch just ends
+  StepLimit,
+};
+constexpr unsigned numChecks = 19;
+const char *checkName(Check check);
+
 /// When asynchronous work completes and in which order warps run.
 enum class Order : uint8_t {
   InOrder,    ///< soon, in the order of issue
@@ -55,8 +82,9 @@ struct LaunchOptions {
   uint64_t seed = 0;
   bool checks =
       true; ///< races, uninitialised data, misuse: see docs/emulator.md
-  uint64_t stepLimit = 0; ///< warp instructions; 0 is none
-  unsigned threads = 1;   ///< of the host
+  uint32_t disabledChecks = 0; ///< of `checks`: a bit for each Check
+  uint64_t stepLimit = 0;      ///< warp instructions; 0 is none
+  unsigned threads = 1;        ///< of the host
   unsigned multiprocessors = 132;
   unsigned residentCtas = 0; ///< at most so many at a time; 0: one per
                              ///< multiprocessor
@@ -79,11 +107,15 @@ struct LaunchOptions {
   /// The launch stops with an error soon after this becomes true.
   const std::atomic<bool> *interrupt = nullptr;
   uint64_t memoryLimit = 0; ///< bytes of resident CTAs' memory; 0 is none
+
+  bool isOn(Check check) const {
+    return !(disabledChecks >> static_cast<unsigned>(check) & 1);
+  }
 };
 
 /// Sets options from text such as
 /// "order=adversarial,seed=3,checks=off,threads=2,steps=1000000,sms=8",
-/// "tensor-fences=off".
+/// "tensor-fences=off,without=race,without=proxy-fence".
 Error parseLaunchOptions(const std::string &text, LaunchOptions &options);
 
 /// What a launch did.

@@ -64,7 +64,8 @@ void Executor::fail(const Warp &warp, const Inst &inst, int lane,
 
 uint8_t *Executor::sharedBytes(Warp &warp, const Inst &inst, int lane,
                                uint64_t address, uint64_t bytes, bool isCluster,
-                               const char *what, Cta **owner) {
+                               const char *what, Cta **owner,
+                               bool mustBeInside) {
   Cta *cta = warp.cta;
   auto rank = static_cast<uint32_t>(address >> clusterRankShift);
   uint64_t offset = address & ((1u << clusterRankShift) - 1);
@@ -86,6 +87,8 @@ uint8_t *Executor::sharedBytes(Warp &warp, const Inst &inst, int lane,
     }
   }
   if (offset < sharedBase || offset + bytes > cta->smemEnd) {
+    if (!mustBeInside)
+      return nullptr;
     fail(warp, inst, lane,
          std::string(what) + " of " + std::to_string(bytes) +
              " bytes at shared address " + hex(address) +

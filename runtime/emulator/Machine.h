@@ -366,10 +366,11 @@ private:
                 uint64_t value) const;
   uint64_t addressOf(const Warp &warp, const Ref &ref, unsigned lane,
                      int64_t offset) const;
-  /// Bytes of shared memory at a shared address; null after an error.
+  /// Bytes of shared memory at a shared address; null after an error, or where
+  /// bounds need not be checked.
   uint8_t *sharedBytes(Warp &warp, const Inst &inst, int lane, uint64_t address,
                        uint64_t bytes, bool isCluster, const char *what,
-                       Cta **owner = nullptr);
+                       Cta **owner = nullptr, bool mustBeInside = true);
 
   // Mbarriers
   uint64_t readMbarrier(const Cta &cta, uint32_t offset) const;
@@ -516,8 +517,16 @@ private:
                         Allocation &allocation, uint64_t address,
                         uint64_t bytes, Scope strength,
                         const uint8_t *incoming = nullptr);
-  bool failGlobalRace(const Warp &warp, const Inst &inst, int lane, uint64_t at,
-                      uint64_t word, const char *what, Scope strength);
+  bool reports(Check check, const Warp &warp, const Inst &inst, int lane,
+               const std::string &what);
+  bool isOn(Check check) const { return launch.options.isOn(check); }
+  bool reportBusyRead(Warp &warp, const Inst &inst, int lane, const Cta &owner,
+                      uint32_t word);
+  bool reportBusyWrite(Warp &warp, const Inst &inst, int lane, const Cta &owner,
+                       uint32_t word, const char *verb);
+  bool reportGlobalRace(const Warp &warp, const Inst &inst, int lane,
+                        uint64_t at, uint64_t word, const char *what,
+                        Scope strength);
   bool isSharedRace(const Warp &warp, int lane, uint64_t word,
                     Scope strength) const;
   bool isGlobalRace(const Warp &warp, int lane, uint64_t word, uint64_t mask,

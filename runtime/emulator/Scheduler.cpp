@@ -205,7 +205,8 @@ bool Executor::isOver(Cluster &cluster, uint64_t steps) {
                 describeWaits(cluster));
     return true;
   }
-  if (!launch.options.stepLimit || steps <= launch.options.stepLimit)
+  if (!launch.options.stepLimit || steps <= launch.options.stepLimit ||
+      !isOn(Check::StepLimit))
     return false;
   launch.fail("kernel '" + kernel.name + "': the limit of " +
               std::to_string(launch.options.stepLimit) +

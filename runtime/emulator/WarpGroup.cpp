@@ -209,7 +209,7 @@ bool Executor::checkDescriptor(Warp &warp, const Product &product, bool isA) {
   std::string prefix = "descriptor " + hex(bits) + (isA ? " of A" : " of B");
   Descriptor descriptor;
   std::string wrong = decodeDescriptor(bits, descriptor);
-  if (wrong.empty())
+  if (wrong.empty() && isOn(Check::Descriptor))
     wrong = whyIllegal(
         descriptor, !(inst.flags & (isA ? inst::transposeA : inst::transposeB)),
         isA ? 64 : inst.shapeN, inst.count, inst.type == Type::TF32 ? 4 : 2);
@@ -426,13 +426,13 @@ bool Executor::checkProductIssue(Warp &warp, const Inst &inst,
   for (unsigned r = 0; r < numD + numA; ++r) {
     uint32_t slot = refs[r].offset / 128;
     bool isA = r >= numD;
-    if (hasBit(warp.touched, slot)) {
-      fail(warp, inst, -1,
-           "no wgmma.fence came since " +
-               std::string(isA ? "a register of A" : "an accumulator") +
-               " was used by another instruction (or since the kernel began)");
+    if (hasBit(warp.touched, slot) &&
+        reports(Check::ProductFence, warp, inst, -1,
+                "no wgmma.fence came since " +
+                    std::string(isA ? "a register of A" : "an accumulator") +
+                    " was used by another instruction (or since the kernel "
+                    "began)"))
       return false;
-    }
     if (hasBit(warp.pendingD, slot)) {
       // Only products of one shape on the same accumulators follow each other
       // without a wait.
@@ -448,19 +448,18 @@ bool Executor::checkProductIssue(Warp &warp, const Inst &inst,
           for (unsigned d = 0; d < other.inst->shapeN / 2u && !same; ++d)
             isOther |= otherRefs[d].offset == refs[r].offset;
         }
-        if (isOther) {
-          fail(warp, inst, -1,
-               std::string(isA ? "A" : "D") +
-                   " is an accumulator of another shape's product in flight");
+        if (isOther &&
+            reports(Check::ProductRegisters, warp, inst, -1,
+                    std::string(isA ? "A" : "D") +
+                        " is an accumulator of another shape's product in "
+                        "flight"))
           return false;
-        }
       }
     }
-    if (hasBit(warp.pendingA, slot) && !isA) {
-      fail(warp, inst, -1,
-           "an accumulator is a register of A of a product in flight");
+    if (hasBit(warp.pendingA, slot) && !isA &&
+        reports(Check::ProductRegisters, warp, inst, -1,
+                "an accumulator is a register of A of a product in flight"))
       return false;
-    }
   }
   for (unsigned r = 0; r < numD; ++r)
     addBit(warp.pendingD, refs[r].offset / 128);

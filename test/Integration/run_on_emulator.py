@@ -17,6 +17,11 @@
   the founding graphs full-size (--long: at every precision)
 - the cut founding graphs for Blackwell in tiles of pairs of CTAs, with splits
   (--long: at every precision, of single CTAs, too)
+- --long: every schedule that the bundles of the examples hold for Hopper, with
+  each value of the parameters, in adversarial orders, most of them on 4 to 8
+  multiprocessors. On cut graphs each schedule in eight orders; the founding
+  graphs full-size, their f32 products at every precision, each kernel in eight
+  orders, each schedule in two. The same bytes each time
 
 Inputs are exact: every bit is compared. Graphs with elementary functions are
 compared within the numerics contract's bound, as their points are not exact.
@@ -52,11 +57,19 @@ BLACKWELL_TILE_TOKENS = [129, 300]
 # Seeds that run without --long.
 BLACKWELL_SEEDS = [1, 2]
 SEEDS = range(8)
+# By seed: a CTA gets more units, in another deal, on fewer multiprocessors.
+SEED_MULTIPROCESSORS = [132, 4, 5, 6, 7, 8, 4, 8]
+# For the schedules of the founding graphs: precisions, and the tokens of the first
+# schedule (the next one has one more). Cut graphs have five steps of 64 tokens.
+SCHEDULES_FULL_SIZE = {"ssm_gate_backward": ([None], 131), "mlp_gelu_backward": (["fp16", "bf16x3", "tf32"], 67)}
+SCHEDULES_CUT_TOKENS = 259
+# The rows of a tile on Hopper.
+TILE_ROWS = 128
 # What --only chooses from.
-PARTS = ["hopper-founding", "hopper-cut", "hopper-first", "hopper-epilogues", "functions",
+PARTS = ["hopper-founding", "hopper-cut", "hopper-first", "hopper-epilogues", "hopper-schedules", "functions",
          "blackwell-full", "blackwell-pairs", "blackwell-singles", "blackwell-cut", "blackwell-epilogues"]
 # Those that run with --long only, unless named.
-LONG_PARTS = ["blackwell-singles", "blackwell-epilogues"]
+LONG_PARTS = ["hopper-schedules", "blackwell-singles", "blackwell-epilogues"]
 # The functions and the cases of the digests that run without --long.
 SHORT_FUNCTIONS = ["exp:f32", "log:ext", "gelu_tanh:bf16", "gelu_erf:f32", "gelu_tanh_grad:f32", "tanh_afn:f32",
                    "div:f32"]
@@ -88,6 +101,7 @@ class Tests:
     def __init__(self, options, directory):
         self.options, self.directory = options, directory
         self.passed, self.failed = 0, 0
+        self.seenModules = set()
         # The part that a thread is in; by part: tests passed, failed, seconds.
         self.part, self.parts = threading.local(), collections.defaultdict(lambda: [0, 0, 0.0])
 
@@ -113,12 +127,14 @@ class Tests:
             print("    " + output.strip().replace("\n", "\n    ")[-3000:], flush=True)
         return good
 
-    def execute(self, name, command, environment=None, limit=600):
+    def execute(self, name, command, environment=None, limit=600, expect=""):
+        """Runs a command, which must succeed and print what is expected."""
         start = time.monotonic()
         try:
             result = subprocess.run(command, text=True, capture_output=True, timeout=limit,
                                     env={**os.environ, **(environment or {})})
-            good, output = result.returncode == 0, result.stdout + result.stderr
+            output = result.stdout + result.stderr
+            good = result.returncode == 0 and expect in output
         except (OSError, subprocess.TimeoutExpired) as error:
             good, output = False, str(error)
         return self.report(name, good, time.monotonic() - start, output)
@@ -130,9 +146,9 @@ class Tests:
             self.options.kernel_opt, source, "--emit=bundle", f"--target={targets}", *flags, "-o", bundle])
         return bundle if good else None
 
-    def emulate(self, name, bundle, arguments, settings="", target="sm_90a"):
+    def emulate(self, name, bundle, arguments, settings="", target="sm_90a", expect=""):
         return self.execute(name, [self.options.kernel_run, bundle, f"--device=emulator:{target}", *arguments],
-                            {"BACKFUSE_EMULATOR": settings} if settings else None)
+                            {"BACKFUSE_EMULATOR": settings} if settings else None, expect=expect)
 
     # ---------------------------------------------------------------- tests
 
@@ -239,6 +255,84 @@ class Tests:
                              ["--inputs=exact", "--dims", dims] + (["--set", setting] if setting else []),
                              target=BLACKWELL)
 
+    def modules(self, bundle, target="sm_90a"):
+        """The texts of the bundle's modules for one target."""
+        directory = bundle + ".ptx"
+        subprocess.run([self.options.kernel_run, bundle, "--write-ptx", directory], check=True)
+        texts = set()
+        for file in os.listdir(directory):
+            if file.startswith(target + "."):
+                with open(os.path.join(directory, file)) as text:
+                    texts.add(text.read())
+        return texts
+
+    def schedules(self, name, precision, isCut):
+        """Each schedule that the graph's own bundle holds for some number of tokens, at few tokens: a tuning
+        file gives them ranges of one number each. Full-size the modules must be those of the graph's bundle."""
+        what = f"{name} {precision}" if precision else name
+        source = os.path.join(ROOT, "examples", name + ".mlir")
+        flags = [f"--matmul-precision={precision}"] if precision else []
+        bundle = self.compile(source, f"{what} {'cut' if isCut else 'full'} schedules of".replace(" ", "."), flags)
+        if not bundle:
+            return
+        listed = subprocess.run([self.options.kernel_run, bundle, "--list"], text=True, capture_output=True,
+                                check=True).stdout
+        choices = sorted({(tuple(map(int, tile)), splits) for *tile, splits in re.findall(
+            r"variant \d+: .*?tile (\d+)x(\d+)x\d+, splits ([\d/]+)", listed)})
+        modules = self.modules(bundle)
+        if not self.report(f"{what}: {len(choices)} schedules, {len(modules)} modules", bool(choices), 0, listed):
+            return
+        first = SCHEDULES_CUT_TOKENS if isCut else SCHEDULES_FULL_SIZE[name][1]
+        if isCut:
+            what += " cut"
+            with open(source) as file:
+                text = cutFeatures(file.read())
+            source = os.path.join(self.directory, what.replace(" ", ".") + ".schedules.mlir")
+            with open(source, "w") as file:
+                file.write(text)
+        tuning = os.path.join(self.directory, what.replace(" ", ".") + ".schedules.json")
+        last = len(choices) - 1
+        with open(tuning, "w") as file:
+            # A product computed transposed has its tile's rows as columns.
+            json.dump({"ranges": [
+                {"to": first + i + 1 if i < last else -1, "tile_m": TILE_ROWS,
+                 "tile_n": tile[0] if tile[1] == TILE_ROWS else tile[1], "splits": list(map(int, splits.split("/")))}
+                for i, (tile, splits) in enumerate(choices)]}, file)
+        bundle = self.compile(source, f"{what} schedules".replace(" ", "."), [f"--tuning={tuning}", *flags])
+        if not bundle:
+            return
+        seeds = {choice: list(SEEDS) for choice in choices}
+        if not isCut:
+            tuned = self.modules(bundle)
+            self.report(f"{what}: the same modules with the ranges of this test", tuned == modules, 0)
+            # The kernels of a tile share the seeds, two for each schedule; another precision's same modules take one.
+            for tile in {tile for tile, _ in choices}:
+                alike = [choice for choice in choices if choice[0] == tile]
+                share = max(2, len(SEEDS) // len(alike))
+                for i, choice in enumerate(alike):
+                    seeds[choice] = [(i * share + k) % len(SEEDS) for k in range(share)]
+            key = frozenset(tuned)
+            if key in self.seenModules:
+                seeds = {choice: some[:1] for choice, some in seeds.items()}
+            self.seenModules.add(key)
+        dims, params = self.signature(source)
+        for i, (tile, splits) in enumerate(choices):
+            sizes = ",".join(f"{d}={first + i if d == dims[-1] else 1}" for d in dims)
+            for values in itertools.product(["true", "false"], repeat=len(params)):
+                setting = ",".join(f"{p}={v}" for p, v in zip(params, values))
+                where = f"{what}, tile {tile[0]}x{tile[1]}, splits {splits}, {sizes} {setting}"
+                digests = os.path.join(self.directory, f"{what}.{i}.{setting}.schedules.json")
+                if not self.execute(f"{where}, digests", [
+                        self.options.kernel_run, bundle, "--device=reference", "--inputs=exact", "--dims", sizes,
+                        "--digests", digests] + (["--set", setting] if setting else [])):
+                    continue
+                for seed in seeds[tile, splits]:
+                    sms = SEED_MULTIPROCESSORS[seed]
+                    self.emulate(f"{where}, adversarial seed {seed}, {sms} multiprocessors", bundle,
+                                 ["--compare-digests", digests],
+                                 f"order=adversarial,seed={seed},sms={sms},threads=1",
+                                 expect=f"tile {tile[0]}x{tile[1]}x64, splits {splits}\n")
+
     def founding(self, name):
         source = os.path.join(ROOT, "examples", name + ".mlir")
         dims, setting, flags = FULL_SIZE[name]
@@ -309,6 +403,10 @@ class Tests:
             yield ["blackwell-singles"], self.blackwellTiles, name, "singles", 128
         for source in sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir"))):
             yield ["hopper-cut", "blackwell-cut"], self.cutExample, source, os.path.basename(source)[:-5]
+            yield ["hopper-schedules"], self.schedules, os.path.basename(source)[:-5], None, True
+        for name, (precisions, _) in SCHEDULES_FULL_SIZE.items():
+            for precision in precisions:
+                yield ["hopper-schedules"], self.schedules, name, precision, False
         yield ["hopper-first"], self.firstGraph
         for graph in manifest["graphs"]:
             yield ["hopper-epilogues", "blackwell-epilogues"], self.randomEpilogue, graph

@@ -564,22 +564,23 @@ def Tile_SkipOp : Tile_Op<"skip"> {
   let assemblyFormat = "$ring `entries` $entries attr-dict `:` qualified(type($ring))";
 }
 
-def Tile_FinishSumOp : Tile_Op<"finish_sum"> {
+def Tile_FinishSumOp : Tile_Op<"finish_sum", [AttrSizedOperandSegments]> {
   let summary = "adds partial sums in a fixed order";
   let description = [{
     For each 64 columns, by one CTA: waits until the flags of all `lines` are
     `tag`, adds the lines of `partials` in order, rounds once to the element
-    type of `result`, stores, and clears the flags.
+    type of `result`, stores, and clears the flags. Partials of an earlier launch
+    of the plan have no flags.
 
     ```mlir
     tile.finish_sum %sp flags %sf tag %tag lines %lines into %gb : !tile.tensor<1x640xbf16>
     ```
     (C1) The result is an argument of the kernel, of one row.
   }];
-  let arguments = (ins Tile_Workspace:$partials, Tile_Workspace:$flags, I64:$tag,
-                       Index:$lines, Tile_Tensor:$result);
+  let arguments = (ins Tile_Workspace:$partials, Optional<Tile_Workspace>:$flags,
+                       Optional<I64>:$tag, Index:$lines, Tile_Tensor:$result);
   let assemblyFormat = [{
-    $partials `flags` $flags `tag` $tag `lines` $lines `into` $result attr-dict
+    $partials (`flags` $flags^ `tag` $tag)? `lines` $lines `into` $result attr-dict
     `:` qualified(type($result))
   }];
   let hasVerifier = 1;
@@ -596,20 +597,24 @@ def Tile_ConvertOp : Tile_Op<"convert", [AttrSizedOperandSegments]> {
     sums. The copies are the matrix rounded to
     nearest even, or the matrix in two bf16 parts. With partials, the f32 sums of
     the columns over each 32 rows become a line of `partials`, published by a flag
-    of `flags` for each 64 columns.
+    of `flags` for each 64 columns, or, without flags, by the end of the kernel.
+    With `pad`, copies have that many rows or a multiple, and those beyond the
+    source's are zero.
 
     ```mlir
     tile.convert %x rows %m to %hi, %lo : !tile.tensor<?x192xf32> to !tile.tensor<?x192xbf16>, !tile.tensor<?x192xbf16>
     ```
     (C1) The source is f32; there are up to two copies of its shape and of one
          16-bit type, two of bf16, and one at least unless columns are summed.
-    (C2) Partials, flags and tag come together.
+    (C2) Flags and tag come together, and with partials.
+    (C3) `pad` is a multiple of 32, and not without copies.
   }];
   let arguments = (ins Tile_Tensor:$source, Index:$rows, Variadic<Tile_Tensor>:$copies,
                        Optional<Tile_Workspace>:$partials,
-                       Optional<Tile_Workspace>:$flags, Optional<I64>:$tag);
+                       Optional<Tile_Workspace>:$flags, Optional<I64>:$tag,
+                       OptionalAttr<I64Attr>:$pad);
   let assemblyFormat = [{
-    $source `rows` $rows (`to` $copies^)? (`partials` $partials^ `flags` $flags `tag` $tag)?
+    $source `rows` $rows (`pad` $pad^)? (`to` $copies^)? (`partials` $partials^)? (`flags` $flags^ `tag` $tag)?
     attr-dict `:` qualified(type($source)) (`to` qualified(type($copies))^)?
   }];
   let extraClassDeclaration = [{

@@ -683,8 +683,12 @@ LogicalResult ConvertOp::verify() {
   if (!fits)
     return emitOpError("expects an f32 source and one or two copies of its "
                        "shape, two only of bf16, or none and sums (C1)");
-  if (bool(getPartials()) != bool(getTag()) ||
-      bool(getPartials()) != bool(getFlags()))
-    return emitOpError("expects partials, flags and a tag together (C2)");
+  if (bool(getFlags()) != bool(getTag()) || (getFlags() && !getPartials()))
+    return emitOpError("expects flags and a tag together, and with partials "
+                       "(C2)");
+  if (std::optional<int64_t> pad = getPad();
+      pad && (*pad <= 0 || *pad % sumRows || getCopies().empty()))
+    return emitOpError("expects to pad copies to a positive multiple of ")
+           << sumRows << " rows, but got " << *pad << " (C3)";
   return success();
 }

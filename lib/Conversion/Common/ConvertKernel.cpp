@@ -19,8 +19,9 @@ using namespace backfuse;
 
 static constexpr int64_t warps = convertThreads / 32;
 static constexpr int64_t stripCols = 128, laneCols = 4;
-/// Rows whose loads are in flight together, without and with sums.
-static constexpr int64_t rowsAtOnce = 8, summedRowsAtOnce = 16;
+/// Rows whose loads are in flight together: without sums; with sums, which are
+/// few items, as many as registers hold of one copy and of two.
+static constexpr int64_t rowsAtOnce = 8, summedRowsAtOnce[] = {32, 16};
 
 LogicalResult TaskEmitter::emitConvertKernel() {
   emitIndices();
@@ -58,7 +59,10 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
   int64_t chunkRows =
       convert.getPartials() ? tile::ConvertOp::sumRows : rowsAtOnce;
   Value rows = mapped(convert.getRows());
-  Value items = mul(ceilDiv(rows, chunkRows), c(strips));
+  Value paddedRows = rows;
+  if (std::optional<int64_t> pad = convert.getPad())
+    paddedRows = mul(ceilDiv(rows, *pad), c(*pad));
+  Value items = mul(ceilDiv(paddedRows, chunkRows), c(strips));
   SmallVector<Value> sums;
   if (convert.getPartials())
     for (int64_t i = 0; i < laneCols; ++i)
@@ -73,7 +77,7 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
   Value chunk = divu(item, c(strips));
   Value strip = sub(item, mul(chunk, c(strips)));
   Value firstRow = mul(chunk, c(chunkRows));
-  Value endRow = minu(add(firstRow, c(chunkRows)), rows);
+  Value endRow = add(firstRow, c(chunkRows));
   Value stripCol = mul(strip, c(stripCols));
   Value col = add(stripCol, mul(lane, c(laneCols)));
   Value inside = ult(col, c(cols));
@@ -87,23 +91,26 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
         arith::AddIOp::create(b, mul64(zext64(row), m.i64(cols)), zext64(col));
     return m.offset(mapped(tensor), mul64(element, m.i64(bytes)));
   };
-  // Rows beyond the last are those of the last again; they count as 0 and are
-  // not stored.
+  // Rows beyond the last are zero, and read as those of the last again. They
+  // are stored where copies are padded.
+  auto zeros =
+      arith::ConstantOp::create(b, DenseElementsAttr::get(four, 0.0f));
   auto convertRows = [&](Value row, int64_t count) {
-    SmallVector<Value> loaded, present;
+    SmallVector<Value> rest, loaded, present;
     for (int64_t i = 0; i < count; ++i) {
-      Value at = minu(add(row, c(i)), sub(endRow, c(1)));
-      present.push_back(ult(add(row, c(i)), endRow));
+      Value at = minu(add(row, c(i)), sub(rows, c(1)));
       loaded.push_back(
           m.loadGlobal(four, pointerAt(convert.getSource(), at, 4), 16));
     }
-    for (auto [value, isPresent] : llvm::zip(loaded, present))
-      for (auto [j, sum] : llvm::enumerate(sums)) {
-        Value term = select(isPresent, pairElement(b, value, j), zero);
-        storeVariable(b, sum, arith::AddFOp::create(
-                                  b, loadVariable(b, sum, f32), term));
-      }
-    SmallVector<Value> rest = loaded;
+    for (auto [i, value] : llvm::enumerate(loaded)) {
+      present.push_back(ult(add(row, c(i)), rows));
+      rest.push_back(select(present.back(), value, zeros));
+    }
+    for (Value value : rest)
+      for (auto [j, sum] : llvm::enumerate(sums))
+        storeVariable(b, sum,
+                      arith::AddFOp::create(b, loadVariable(b, sum, f32),
+                                            pairElement(b, value, j)));
     for (auto [part, copy] : llvm::enumerate(convert.getCopies())) {
       bool split = part == 0 && convert.getCopies().size() == 2;
       Type element = cast<tile::GlobalTensorType>(copy.getType()).getElement();
@@ -113,9 +120,13 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
             arith::TruncFOp::create(b, VectorType::get(4, element),
                                     split ? clampToFiniteBf16(b, rest[i])
                                           : rest[i]);
-        ifThen(present[i], [&] {
+        auto store = [&] {
           m.storeGlobal(rounded, m.offset(to, m.i64(i * cols * 2)), 8);
-        });
+        };
+        if (convert.getPad())
+          store();
+        else
+          ifThen(present[i], store);
         // The second copy holds what the first leaves.
         Value back = arith::ExtFOp::create(b, four, rounded);
         rest[i] = arith::SubFOp::create(b, rest[i], back);
@@ -123,7 +134,9 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
     }
   };
   ifThen(inside, [&] {
-    int64_t count = sums.empty() ? rowsAtOnce : summedRowsAtOnce;
+    int64_t count = sums.empty()
+                        ? rowsAtOnce
+                        : summedRowsAtOnce[convert.getCopies().size() == 2];
     auto rowsLoop = scf::ForOp::create(b, firstRow, endRow, c(count));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(rowsLoop.getBody());
@@ -131,7 +144,8 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
   });
   if (sums.empty())
     return;
-  ifThen(inside, [&] {
+  Value isSummed = arith::AndIOp::create(b, inside, ult(firstRow, rows));
+  ifThen(isSummed, [&] {
     Value index = arith::AddIOp::create(b, mul64(zext64(chunk), m.i64(cols)),
                                         zext64(col));
     Value pointer =
@@ -140,6 +154,8 @@ void TaskEmitter::emitConvert(tile::ConvertOp convert, Value warpNumber,
       m.storeGlobalL2(loadVariable(b, sum, f32),
                       m.offset(pointer, m.i64(4 * j)));
   });
+  if (!convert.getFlags())
+    return; // whoever reads them waits for the end of the kernel
   m.warpBarrier();
   for (int64_t half = 0; half < stripCols / 64; ++half) {
     Value first = add(stripCol, c(64 * half));

@@ -187,14 +187,31 @@ void TaskEmitter::emitUnit(Space &space, Value unitIndex, Unit &unit) {
   // split, then those of the next, so that the last split waits for units that
   // were dealt before.
   unit.space = &space;
-  unit.split = divu(unitIndex, space.tiles);
-  unit.tileIndex = sub(unitIndex, mul(unit.split, space.tiles));
+  // Divisions by what is known at run time only are long, and most units are
+  // whole tiles.
+  Type i32 = b.getI32Type();
+  Type types[] = {i32, i32, i32, i32};
+  auto branch = scf::IfOp::create(b, types, eq(space.splits, c(1)),
+                                  /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value zero = c(0);
+    scf::YieldOp::create(b, ValueRange{zero, unitIndex, zero, space.kTiles});
+    b.setInsertionPointToStart(branch.elseBlock());
+    Value split = divu(unitIndex, space.tiles);
+    Value tileIndex = sub(unitIndex, mul(split, space.tiles));
+    Value first = divu(mul(space.kTiles, split), space.splits);
+    Value end = divu(mul(space.kTiles, add(split, c(1))), space.splits);
+    scf::YieldOp::create(b, ValueRange{split, tileIndex, first, end});
+  }
+  unit.split = branch.getResult(0);
+  unit.tileIndex = branch.getResult(1);
+  Value firstStep = branch.getResult(2), endStep = branch.getResult(3);
   Value tileM = divu(unit.tileIndex, space.tilesN);
   Value tileN = sub(unit.tileIndex, mul(tileM, space.tilesN));
   unit.m0 = mul(tileM, c(space.bm));
   unit.n0 = mul(tileN, c(space.bn));
-  Value firstStep = divu(mul(space.kTiles, unit.split), space.splits);
-  Value endStep = divu(mul(space.kTiles, add(unit.split, c(1))), space.splits);
   unit.k0 = mul(firstStep, c(space.bk));
   unit.steps = sub(endStep, firstStep);
   unit.last = eq(add(unit.split, c(1)), space.splits);

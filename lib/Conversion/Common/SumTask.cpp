@@ -194,7 +194,7 @@ void TaskEmitter::emitFinishSum(tile::FinishSumOp finish, Value warpNumber,
   auto result = cast<tile::GlobalTensorType>(finish.getResult().getType());
   int64_t cols = result.getCols();
   int64_t panels = llvm::divideCeil(cols, sumCols);
-  Value lines = mapped(finish.getLines()), tag = mapped(finish.getTag());
+  Value lines = mapped(finish.getLines());
   // Warps of different CTAs first: panels are few.
   Value first = add(cta, mul(warpNumber, numCtas));
   auto loop =
@@ -213,8 +213,12 @@ void TaskEmitter::emitFinishSum(tile::FinishSumOp finish, Value warpNumber,
     b.setInsertionPointToStart(lanes.getBody());
     body(lanes.getInductionVar());
   };
-  forLanes([&](Value line) { m.waitForTag(flagPointer(line), tag); });
-  m.warpBarrier();
+  if (finish.getFlags()) {
+    forLanes([&](Value line) {
+      m.waitForTag(flagPointer(line), mapped(finish.getTag()));
+    });
+    m.warpBarrier();
+  }
 
   Value col = add(mul(panel, c(sumCols)), shl(lane, 1));
   Value inside = ult(col, c(cols));
@@ -267,6 +271,8 @@ void TaskEmitter::emitFinishSum(tile::FinishSumOp finish, Value warpNumber,
       m.storeGlobal(value, pointer, bytes);
     }
   });
+  if (!finish.getFlags())
+    return;
   m.warpBarrier();
   forLanes([&](Value line) { m.clearTag(flagPointer(line)); });
 }

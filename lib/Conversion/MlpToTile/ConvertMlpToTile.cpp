@@ -6,6 +6,7 @@
 // Postcondition: a tile.kernel for each launch, no graph.
 //===----------------------------------------------------------------------===//
 #include "KernelBuilder.h"
+#include "backfuse/Analysis/EntryLayout.h"
 #include "backfuse/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,14 +48,18 @@ static AffineExpr extentExpr(const mlp::Extent &extent,
   return expr;
 }
 
-/// Bytes of a tensor as an expression over the graph's dimensions.
-static tile::ExprAttr tensorBytes(RankedTensorType type) {
+/// Bytes of a tensor as an expression over the graph's dimensions, its rows
+/// (all axes but the last) padded to a multiple of `pad`.
+static tile::ExprAttr tensorBytes(RankedTensorType type, int64_t pad) {
   MLIRContext *context = type.getContext();
   SmallVector<StringAttr> names;
-  AffineExpr bytes = getAffineConstantExpr(
-      type.getElementType().getIntOrFloatBitWidth() / 8, context);
-  for (const mlp::Extent &extent : mlp::getExtents(type))
-    bytes = bytes * extentExpr(extent, names, context);
+  AffineExpr rows = getAffineConstantExpr(1, context);
+  SmallVector<mlp::Extent> extents = mlp::getExtents(type);
+  for (const mlp::Extent &extent : ArrayRef(extents).drop_back())
+    rows = rows * extentExpr(extent, names, context);
+  AffineExpr bytes = rows.ceilDiv(pad) * pad;
+  bytes = bytes * extentExpr(extents.back(), names, context) *
+          (type.getElementType().getIntOrFloatBitWidth() / 8);
   return tile::ExprAttr::get(context, names,
                              AffineMap::get(0, names.size(), bytes));
 }
@@ -163,6 +168,35 @@ static std::string whyNotEmpty(mlp::GraphOp graph) {
   return reason;
 }
 
+/// The rows of the largest tile over a variable extent, or of a step.
+static int64_t padOf(mlp::GraphOp graph) {
+  int64_t pad = 64;
+  graph.walk([&](mlp::FusedOp fused) {
+    auto schedule = dyn_cast_if_present<tile::ScheduleAttr>(
+        fused.getSchedule().value_or(Attribute()));
+    if (schedule && !fused.getM().isFixed())
+      pad = std::max(pad, schedule.getTile()[0]);
+  });
+  return pad;
+}
+
+/// Whether a value between launches has zeros up to whole tiles: where boxes
+/// reach beyond a tensor, many CTAs together load them four times as slowly.
+static bool isPadded(Value value) {
+  auto result = cast<OpResult>(value);
+  if (cast<RankedTensorType>(value.getType()).hasStaticShape())
+    return false;
+  if (auto convert = dyn_cast<mlp::ConvertOp>(result.getOwner()))
+    return result.getResultNumber() < convert.getNumCopies();
+  auto launch = cast<mlp::LaunchOp>(result.getOwner());
+  Value inside = launch.getYield().getValues()[result.getResultNumber()];
+  auto fused = inside.getDefiningOp<mlp::FusedOp>();
+  unsigned number = cast<OpResult>(inside).getResultNumber();
+  mlp::FusedYieldOp yield = fused.getYield();
+  return isComputedTransposed(fused) && number < yield.getValues().size() &&
+         yield.getKind(number) == mlp::YieldKind::Store;
+}
+
 /// Where each value of the graph lives.
 static FailureOr<StorageMap> assignStorage(mlp::GraphOp graph) {
   MLIRContext *context = graph.getContext();
@@ -183,12 +217,15 @@ static FailureOr<StorageMap> assignStorage(mlp::GraphOp graph) {
              << output.getName(i) << "; output it once";
     bind(value, tile::BindKind::Output, i);
   }
+  // Tiles and steps of variable extents are 64 rows or a multiple.
+  int64_t pad = padOf(graph);
   int64_t temporaries = 0;
   for (Operation &op : graph.getBody().front().without_terminator())
     for (Value result : op.getResults())
       if (!storage.contains(result))
         bind(result, tile::BindKind::Temporary, temporaries++,
-             tensorBytes(cast<RankedTensorType>(result.getType())));
+             tensorBytes(cast<RankedTensorType>(result.getType()),
+                         isPadded(result) ? pad : 1));
   return storage;
 }
 
@@ -235,6 +272,37 @@ static FailureOr<SignalMap> assignSignals(mlp::GraphOp graph,
   return signals;
 }
 
+/// The partial sums of conversions, after the temporaries of `storage` and the
+/// signals.
+static PartialsMap assignPartials(mlp::GraphOp graph, const StorageMap &storage,
+                                  const SignalMap &signals) {
+  MLIRContext *context = graph.getContext();
+  int64_t temporaries =
+      signals.size() + llvm::count_if(storage, [](const auto &entry) {
+        return entry.second.binding.getKind() == tile::BindKind::Temporary;
+      });
+  PartialsMap partials;
+  for (auto convert : graph.getBody().front().getOps<mlp::ConvertOp>()) {
+    if (!convert.getSum())
+      continue;
+    auto type = cast<RankedTensorType>(convert.getX().getType());
+    std::optional<mlp::Extent> rows =
+        mlp::getExtentOfAxes(type, 0, type.getRank() - 1);
+    if (!rows)
+      continue; // refused where the kernel is built
+    SmallVector<StringAttr> names;
+    AffineExpr lines =
+        extentExpr(*rows, names, context).ceilDiv(tile::ConvertOp::sumRows);
+    AffineExpr bytes =
+        lines * (mlp::getExtent(type, type.getRank() - 1).factor * 4);
+    partials[convert] = tile::BindAttr::get(
+        context, tile::BindKind::Temporary, temporaries++,
+        tile::ExprAttr::get(context, names,
+                            AffineMap::get(0, names.size(), bytes)));
+  }
+  return partials;
+}
+
 static LogicalResult convertGraph(mlp::GraphOp graph) {
   FailureOr<StorageMap> storage = assignStorage(graph);
   if (failed(storage))
@@ -242,6 +310,7 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
   FailureOr<SignalMap> signals = assignSignals(graph, *storage);
   if (failed(signals))
     return failure();
+  PartialsMap partials = assignPartials(graph, *storage, *signals);
   Builder b(graph.getContext());
   unsigned step = 0, firstFused = 0;
   std::string notEmpty = whyNotEmpty(graph);
@@ -273,23 +342,24 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
       continue;
     }
     if (!converts.empty()) {
-      KernelBuilder builder(converts.front(), *storage, *signals);
+      KernelBuilder builder(converts.front(), *storage, *signals, partials);
       FailureOr<tile::KernelOp> kernel =
-          builder.buildConversion(converts, graph, nameOf("convert"));
+          builder.buildConversion(converts, padOf(graph), graph,
+                                  nameOf("convert"));
       if (failed(kernel))
         return failure();
       describeProducts({}, firstFused, *kernel);
       finish(*kernel);
-      converts.clear();
     }
     auto launch = cast<mlp::LaunchOp>(op);
-    KernelBuilder builder(launch, *storage, *signals);
+    KernelBuilder builder(launch, *storage, *signals, partials);
     FailureOr<tile::KernelOp> kernel =
-        builder.build(launch, firstFused, graph, nameOf("launch"));
+        builder.build(launch, converts, firstFused, graph, nameOf("launch"));
     if (failed(kernel))
       return failure();
     describeProducts(launch.getFusedOps(), firstFused, *kernel);
     finish(*kernel);
+    converts.clear();
     firstFused += launch.getFusedOps().size();
   }
   graph.erase();

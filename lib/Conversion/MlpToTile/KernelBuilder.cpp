@@ -573,7 +573,7 @@ void KernelBuilder::createSum(Part &part, Block &block) {
   Value steps = block.getArgument(3);
   // Entries of pools that the task has nothing to add up in pass without it.
   bool apart = drainPool != pool;
-  if (apart && llvm::none_of(parts, [](Part &p) { return p.needsSum(); }))
+  if (llvm::none_of(parts, [](Part &p) { return p.needsSum(); }))
     return;
   for (Contraction &contraction : part.contractions) {
     std::optional<unsigned> riding;
@@ -612,10 +612,9 @@ void KernelBuilder::createSum(Part &part, Block &block) {
   tile::SkipOp::create(b, part.entryRing, index(entries));
 }
 
-FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
-                                               unsigned firstFused,
-                                               Operation *anchor,
-                                               StringRef name) {
+FailureOr<tile::KernelOp>
+KernelBuilder::build(mlp::LaunchOp launchOp, ArrayRef<mlp::ConvertOp> converts,
+                     unsigned firstFused, Operation *anchor, StringRef name) {
   launch = launchOp;
   b.setInsertionPoint(anchor);
   kernel = tile::KernelOp::create(b, name, b.getArrayAttr({}));
@@ -662,6 +661,9 @@ FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
   bool hasSum = llvm::any_of(parts, [](Part &part) {
     return !part.operandSums.empty() || !part.drainSums.empty();
   });
+  hasSum |= llvm::any_of(converts, [](mlp::ConvertOp convert) {
+    return convert.getSum();
+  });
   for (Part &part : parts)
     if (part.needsSum())
       createContributors(part);
@@ -681,6 +683,9 @@ FailureOr<tile::KernelOp> KernelBuilder::build(mlp::LaunchOp launchOp,
   if (hasSum) {
     Block *task = createAll(tile::TaskKind::Sum, &KernelBuilder::createSum);
     b.setInsertionPointToEnd(task);
+    for (mlp::ConvertOp convert : converts)
+      if (convert.getSum())
+        createFinish(convert);
     for (Part &part : parts)
       createApartSums(part);
     for (Part &part : parts)
@@ -724,7 +729,8 @@ void KernelBuilder::createApartSums(Part &part) {
         fused.getOperandOf(sum.getContraction(), sum.getOperand()), k,
         (isA ? fused.getM() : fused.getN()).getExtent());
     tile::ConvertOp::create(b, source, part.k, /*copies=*/ValueRange(),
-                            buffers.partials, buffers.flags, tagArgument());
+                            buffers.partials, buffers.flags, tagArgument(),
+                            /*pad=*/IntegerAttr());
   }
 }
 
@@ -758,6 +764,25 @@ void KernelBuilder::createFinish(Part &part) {
     tile::FinishSumOp::create(b, buffers.partials, buffers.flags,
                               tagArgument(), lines, buffers.result);
   }
+}
+
+/// Adds up what the launch before left.
+void KernelBuilder::createFinish(mlp::ConvertOp convert) {
+  b.setLoc(convert.getLoc());
+  mlp::Extent one;
+  auto type = cast<RankedTensorType>(convert.getX().getType());
+  mlp::Extent cols = mlp::getExtent(type, type.getRank() - 1);
+  constexpr int64_t sumRows = tile::ConvertOp::sumRows;
+  Value rows =
+      extentArgument(*mlp::getExtentOfAxes(type, 0, type.getRank() - 1));
+  Value lines = arith::DivUIOp::create(
+      b, arith::AddIOp::create(b, rows, index(sumRows - 1)), index(sumRows));
+  Value partial = addArgument(tile::WorkspaceType::get(b.getContext()),
+                              partials.find(convert)->second);
+  tile::FinishSumOp::create(b, partial, /*flags=*/Value(), /*tag=*/Value(),
+                            lines,
+                            *vectorArgument(convert.getOutputs().back(), one,
+                                            cols));
 }
 
 /// Names what cannot be read or written before any task is made.
@@ -812,17 +837,12 @@ LogicalResult KernelBuilder::checkTensors() {
 //===----------------------------------------------------------------------===//
 
 FailureOr<tile::KernelOp>
-KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts,
+KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts, int64_t pad,
                                Operation *anchor, StringRef name) {
   b.setInsertionPoint(anchor);
   kernel = tile::KernelOp::create(b, name, b.getArrayAttr({}));
   kernel.getBody().emplaceBlock();
   b.setInsertionPointToEnd(&kernel.getBlock());
-  mlp::Extent one;
-  struct Sum {
-    Value partials, flags, lines, result;
-  };
-  SmallVector<Sum> sums;
   for (mlp::ConvertOp convert : converts) {
     b.setLoc(convert.getLoc());
     auto type = cast<RankedTensorType>(convert.getX().getType());
@@ -842,21 +862,14 @@ KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts,
       copies.push_back(*tensor);
     }
     Value rowCount = extentArgument(*rows);
-    Sum sum;
-    if (convert.getSum()) {
-      constexpr int64_t sumRows = tile::ConvertOp::sumRows;
-      AffineExpr lines = extentExpr(*rows).ceilDiv(sumRows);
-      sum.partials = workspaceArgument(lines * (cols.factor * 4));
-      sum.flags = workspaceArgument(lines * ((cols.factor + 63) / 64 * 8));
-      sum.lines = arith::DivUIOp::create(
-          b, arith::AddIOp::create(b, rowCount, index(sumRows - 1)),
-          index(sumRows));
-      sum.result = *tensorArgument(convert.getOutputs().back(), one, cols);
-      sums.push_back(sum);
-    }
-    tile::ConvertOp::create(b, *source, rowCount, copies, sum.partials,
-                            sum.flags,
-                            convert.getSum() ? tagArgument() : Value());
+    Value sums;
+    if (convert.getSum())
+      sums = addArgument(tile::WorkspaceType::get(b.getContext()),
+                         partials.find(convert)->second);
+    tile::ConvertOp::create(b, *source, rowCount, copies, sums,
+                            /*flags=*/Value(), /*tag=*/Value(),
+                            type.hasStaticShape() ? IntegerAttr()
+                                                  : b.getI64IntegerAttr(pad));
   }
   for (auto &[fused, binding] : signals) {
     Value words = addArgument(
@@ -872,9 +885,6 @@ KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts,
         addArgument(tile::WorkspaceType::get(b.getContext()), binding);
     tile::ClearOp::create(b, workspace, words);
   }
-  for (Sum &sum : sums)
-    tile::FinishSumOp::create(b, sum.partials, sum.flags, tagArgument(),
-                              sum.lines, sum.result);
   kernel.setBindingsAttr(b.getArrayAttr(bindings));
   return kernel;
 }

@@ -27,25 +27,27 @@ struct Storage {
 using StorageMap = llvm::MapVector<mlir::Value, Storage>;
 /// Where fused ops whose results others of their launch multiply set flags.
 using SignalMap = llvm::MapVector<mlir::Operation *, tile::BindAttr>;
+/// Where conversions leave partial sums, which the next launch adds up.
+using PartialsMap = llvm::MapVector<mlir::Operation *, tile::BindAttr>;
 
 class KernelBuilder {
 public:
   /// `owner` is where errors are reported.
   KernelBuilder(mlir::Operation *owner, const StorageMap &storage,
-                const SignalMap &signals)
-      : owner(owner), storage(storage), signals(signals),
+                const SignalMap &signals, const PartialsMap &partials)
+      : owner(owner), storage(storage), signals(signals), partials(partials),
         b(owner->getLoc(), owner->getContext()) {}
 
   /// Creates the kernel of a launch before `anchor`; `firstFused` is the number
-  /// of its first fused op in the graph.
-  mlir::FailureOr<tile::KernelOp> build(mlp::LaunchOp launch,
-                                        unsigned firstFused,
-                                        mlir::Operation *anchor,
-                                        llvm::StringRef name);
-  /// Creates one kernel for all conversions before `anchor`, which clears the
-  /// signals of the launches after it.
+  /// of its first fused op in the graph. It adds up the partial sums that
+  /// `converts`, whose kernel is the one before, leave.
   mlir::FailureOr<tile::KernelOp>
-  buildConversion(llvm::ArrayRef<mlp::ConvertOp> converts,
+  build(mlp::LaunchOp launch, llvm::ArrayRef<mlp::ConvertOp> converts,
+        unsigned firstFused, mlir::Operation *anchor, llvm::StringRef name);
+  /// Creates one kernel for all conversions before `anchor`, which clears the
+  /// signals of the launches after it. Copies have `pad` rows or a multiple.
+  mlir::FailureOr<tile::KernelOp>
+  buildConversion(llvm::ArrayRef<mlp::ConvertOp> converts, int64_t pad,
                   mlir::Operation *anchor, llvm::StringRef name);
 
 private:
@@ -96,6 +98,7 @@ private:
   void createContributors(Part &part);
   void createApartSums(Part &part);
   void createFinish(Part &part);
+  void createFinish(mlp::ConvertOp convert);
   mlir::LogicalResult checkTensors();
   tile::ForEachUnitOp createUnits(mlir::Block &task);
   mlir::Block &createTask(tile::TaskKind kind);
@@ -129,6 +132,7 @@ private:
   mlp::LaunchOp launch;
   const StorageMap &storage;
   const SignalMap &signals;
+  const PartialsMap &partials;
   mlir::ImplicitLocOpBuilder b;
   tile::KernelOp kernel;
   llvm::SmallVector<mlir::Attribute> bindings;

@@ -257,19 +257,35 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain,
       results.push_back(
           emitElementRegion(b, drain.getBody().front(), pairs));
 
+    // Rows beyond the extent hold f(0), which need not be 0.
+    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    auto isInside = [&](size_t n, int64_t odd) {
+      return ult(add(firstRow, c(8 * (j0 + int64_t(n) / 2) + odd)), rows);
+    };
     unsigned store = 0, sum = 0;
     for (auto [y, attribute] : llvm::enumerate(drain.getYieldKinds())) {
       if (cast<tile::YieldKindAttr>(attribute).getValue() ==
           tile::YieldKind::Store) {
-        Type element = cast<tile::GlobalTensorType>(
-                           drain.getStores()[store].getType())
-                           .getElement();
+        auto tensor = cast<BlockArgument>(drain.getStores()[store]);
+        Type element =
+            cast<tile::GlobalTensorType>(tensor.getType()).getElement();
+        // What other launches multiply has zeros up to whole tiles.
+        bool isPadded = kernel.getBinding(tensor.getArgNumber()).getKind() ==
+                        tile::BindKind::Temporary;
         Value box = add(staged, c(stagedOffset(drain, store++)));
         if (element.getIntOrFloatBitWidth() == 16) {
           for (int64_t i = 0; i < blocksPerGroup; i += 2) {
             SmallVector<Value, 4> words;
-            for (int64_t n = 2 * i; n < 2 * i + 4; ++n)
-              words.push_back(m.bitcast(i32, results[n][y]));
+            for (int64_t n = 2 * i; n < 2 * i + 4; ++n) {
+              Value word = m.bitcast(i32, results[n][y]);
+              if (isPadded)
+                word = andi(word, arith::OrIOp::create(
+                                      b,
+                                      select(isInside(n, 0), c(0xFFFF), c(0)),
+                                      select(isInside(n, 1), c(0xFFFF0000),
+                                             c(0))));
+              words.push_back(word);
+            }
             m.storeMatricesTransposed(
                 words, matrixAddress(box, piece.rows, /*allColumns=*/false,
                                      j0 + i));
@@ -278,19 +294,18 @@ void HopperEmitter::emitTransposedElements(tile::DrainOp drain,
         }
         for (auto [n, pairs] : llvm::enumerate(results))
           for (int64_t odd = 0; odd < 2; ++odd)
-            m.storeShared(pairElement(b, pairs[y], odd),
+            m.storeShared(isPadded ? select(isInside(n, odd),
+                                            pairElement(b, pairs[y], odd), zero)
+                                   : pairElement(b, pairs[y], odd),
                           wideAddress(box, piece.rows, /*allColumns=*/false,
                                       j0 + n / 2, n % 2, odd),
                           4);
         continue;
       }
-      // Rows beyond the extent hold f(0), which need not be 0.
-      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
       for (auto [n, pairs] : llvm::enumerate(results))
         for (int64_t odd = 0; odd < 2; ++odd) {
-          Value inside =
-              ult(add(firstRow, c(8 * (j0 + int64_t(n) / 2) + odd)), rows);
-          Value term = select(inside, pairElement(b, pairs[y], odd), zero);
+          Value term =
+              select(isInside(n, odd), pairElement(b, pairs[y], odd), zero);
           Value &total = sums[2 * sum + n % 2];
           total = total ? Value(arith::AddFOp::create(b, total, term)) : term;
         }

@@ -1,5 +1,6 @@
 // RUN: kernel-opt %s --convert-tile-to-hopper --canonicalize --cse | FileCheck %s
 // RUN: kernel-opt %s --convert-tile-to-hopper --canonicalize --cse | FileCheck %s --check-prefix=PLAIN
+// RUN: kernel-opt %s --convert-tile-to-hopper --canonicalize --cse | FileCheck %s --check-prefix=PADDED
 
 // Two parts of a matrix of 192 columns, and its column sums.
 // CHECK-LABEL: llvm.func @sums(
@@ -28,19 +29,19 @@
 // CHECK: scf.if %[[INSIDE]] {
 
 // Sixteen rows at once: as many loads of 16 bytes are in flight before the first is
-// used. A row beyond the chunk's last is that one again, counts as 0 in the sums,
+// used. A row beyond the matrix's last is that one again, counts as 0 in the sums,
 // which add the f32 values themselves, and is not stored.
-// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %[[END:.*]] step %c16_i32
-// CHECK: %[[LAST:.*]] = arith.subi %[[END]], %c1_i32
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} step %c16_i32
+// CHECK: %[[LAST:.*]] = arith.subi %[[M]], %c1_i32
 // CHECK: %[[AT:.*]] = arith.minui %[[ROW]], %[[LAST]] : i32
-// CHECK: %[[PRESENT:.*]] = arith.cmpi ult, %[[ROW]], %[[END]] : i32
 // CHECK: arith.extui %[[AT]]
 // CHECK: %[[ROW0:.*]] = llvm.getelementptr %[[X]][
-// CHECK-NEXT: %[[V0:.*]] = llvm.load %[[ROW0]] {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK-NEXT: %[[L0:.*]] = llvm.load %[[ROW0]] {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
 // CHECK-COUNT-15: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK: %[[PRESENT:.*]] = arith.cmpi ult, %[[ROW]], %[[M]] : i32
+// CHECK: %[[V0:.*]] = arith.select %[[PRESENT]], %[[L0]], %cst{{.*}} : vector<4xf32>
 // CHECK: %[[E:.*]] = llvm.extractelement %[[V0]]
-// CHECK-NEXT: %[[TERM:.*]] = arith.select %[[PRESENT]], %[[E]], %cst
-// CHECK: arith.addf %{{.*}}, %[[TERM]] : f32
+// CHECK-NEXT: arith.addf %{{.*}}, %[[E]] : f32
 // The first copy is the rounded value, but never infinite, which would leave an
 // infinite rest; what it leaves is the second's.
 // CHECK: %[[TO:.*]] = llvm.getelementptr %[[HI]][
@@ -94,6 +95,33 @@ tile.kernel @sums(
   %0 = arith.addi %m, %c31 : index
   %lines = arith.divui %0, %c32 : index
   tile.finish_sum %p flags %f tag %tag lines %lines into %s : !tile.tensor<1x192xf32>
+}
+
+// Padded to 64 rows: the items are of all 64, and what is stored needs no condition.
+// One copy leaves registers for 32 rows at once. Lines of partials are those of rows
+// that there are; whoever reads them waits for the end of the kernel.
+// PADDED-LABEL: llvm.func @padded(
+// PADDED-SAME: %[[X:[^:]*]]: !llvm.ptr<1>, %[[H:[^:]*]]: !llvm.ptr<1>, %[[P:[^:]*]]: !llvm.ptr<1>, %[[M:[^:]*]]: i32)
+// PADDED: %[[UP:.*]] = arith.addi %[[M]], %c63_i32
+// PADDED: %[[TILES:.*]] = arith.divui %[[UP]], %c64_i32
+// PADDED: %[[ROWS:.*]] = arith.muli %[[TILES]], %c64_i32
+// PADDED: arith.addi %[[ROWS]], %c31_i32
+// PADDED: scf.for %{{.*}} = %[[FIRST:.*]] to %{{.*}} step %c32_i32
+// PADDED-COUNT-32: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// PADDED-COUNT-32: arith.select %{{.*}} : vector<4xf32>
+// PADDED-NOT: scf.if
+// PADDED-COUNT-32: llvm.store %{{.*}} {alignment = 8 : i64} : vector<4xf16>, !llvm.ptr<1>
+// PADDED: arith.cmpi ult, %{{.*}}, %[[M]] : i32
+// PADDED: scf.if
+// PADDED-COUNT-4: st.global.cg.f32
+// PADDED-NOT: st.release
+// PADDED: llvm.return
+tile.kernel @padded(
+    %x: !tile.tensor<?x72xf32> #tile.bind<input 0>,
+    %h: !tile.tensor<?x72xf16> #tile.bind<temporary 0, <[T], affine_map<()[s0] -> (s0 ceildiv 64 * 9216)>>>,
+    %p: !tile.workspace #tile.bind<temporary 1, <[T], affine_map<()[s0] -> (s0 ceildiv 32 * 288)>>>,
+    %m: index #tile.bind<extent 0, <[T], affine_map<()[s0] -> (s0)>>>) {
+  tile.convert %x rows %m pad 64 to %h partials %p : !tile.tensor<?x72xf32> to !tile.tensor<?x72xf16>
 }
 
 // One copy, no sums: items of 8 rows, no flags, nothing left of the value to store.

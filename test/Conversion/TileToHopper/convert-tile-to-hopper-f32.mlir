@@ -11,7 +11,7 @@
 // CHECK-SAME: %[[W:[a-z0-9]*]]: !llvm.ptr {llvm.align = 64
 // CHECK-SAME: %[[Y:[a-z0-9]*]]: !llvm.ptr {llvm.align = 64
 // CHECK-SAME: %[[Z:[a-z0-9]*]]: !llvm.ptr {llvm.align = 64
-// CHECK-SAME: %[[TAG:[a-z0-9]*]]: i64)
+// CHECK-SAME: %[[T:[a-z0-9]*]]: i32, {{.*}}, %[[TAG:[a-z0-9]*]]: i64)
 // CHECK-SAME: tile.maps = [array<i64: 0, 64, 64, 1>, array<i64: 1, 128, 32, 2>, array<i64: 2, 16, 64, 1>, array<i64: 3, 16, 32, 1>]
 // CHECK-SAME: tile.smem_bytes = 189440 : i64
 
@@ -65,10 +65,19 @@
 // Sixteen rows: one thread sees that the place's earlier stores have been read, all
 // meet, write 16-bit results as transposed matrices and f32 ones by words, and meet
 // again; one thread stores the warpgroup's 64 columns, a panel of bf16, two of f32.
+// Rows of y beyond the last are zero, as others multiply it; those of z are not stored.
 // CHECK: nvvm.cp.async.bulk.wait_group 1 {read}
 // CHECK: nvvm.barrier id = %{{.*}} number_of_threads = %c128
+// CHECK: %[[WORD:.*]] = llvm.bitcast %{{.*}} : vector<2xbf16> to i32
+// CHECK: %[[IN0:.*]] = arith.cmpi ult, %{{.*}}, %[[T]] : i32
+// CHECK: %[[LOW:.*]] = arith.select %[[IN0]], %c65535_i32{{[_0-9]*}}, %c0_i32
+// CHECK: %[[IN1:.*]] = arith.cmpi ult, %{{.*}}, %[[T]] : i32
+// CHECK: %[[HIGH:.*]] = arith.select %[[IN1]], %c-65536_i32{{[_0-9]*}}, %c0_i32
+// CHECK: %[[MASK:.*]] = arith.ori %[[LOW]], %[[HIGH]]
+// CHECK: arith.andi %[[WORD]], %[[MASK]]
 // CHECK: stmatrix.sync.aligned.m8n8.x4.trans.shared.b16
 // CHECK-NOT: stmatrix
+// CHECK-NOT: arith.select
 // CHECK-COUNT-8: llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<3>
 // CHECK: nvvm.fence.proxy {{.*}}async.shared
 // CHECK: nvvm.barrier id = %{{.*}} number_of_threads = %c128

@@ -4,7 +4,7 @@
 // the drain, and a sum of B's columns: 192, three panels for two warps.
 // The tensors that are read by address are arguments beside the maps.
 // CHECK-LABEL: llvm.func @sums(
-// CHECK-SAME: tile.arguments = array<i64: 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>
+// CHECK-SAME: tile.arguments = array<i64: 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17>
 // CHECK-SAME: tile.maps = [array<i64: 0, 64, 64, 2>, array<i64: 1, 64, 64, 3>, array<i64: 4, 64, 64, 1>]
 // CHECK-SAME: tile.roles = ["0 load", "2-3 sum", "4-11 multiply, drain"]
 
@@ -21,6 +21,17 @@
 // ... and writes and publishes nothing.
 // CHECK: nvvm.shfl.sync bfly
 // CHECK: arith.cmpi ult, %{{[0-9]+}}, %c3_i32
+// Finishing a sum waits for the flags of its lines and clears them; lines of an
+// earlier launch have none.
+// CHECK: ld.acquire.gpu
+// CHECK: ld.global.cg.f32
+// CHECK: st.relaxed.gpu
+// CHECK: ld.acquire.gpu
+// CHECK: ld.global.cg.f32
+// CHECK: st.relaxed.gpu
+// CHECK-NOT: ld.acquire.gpu
+// CHECK: ld.global.cg.f32
+// CHECK-NOT: st.relaxed.gpu
 
 // A split that is not the last one stores its accumulator, meets its warpgroup
 // and publishes the tag; the last waits for the others' tags, adds theirs in
@@ -52,6 +63,8 @@ tile.kernel @sums(
     %f: !tile.workspace #tile.bind<workspace 0, <["splits:0"], affine_map<()[s0] -> (s0 * 16)>>>,
     %sp: !tile.workspace #tile.bind<workspace 0, <["splits:0"], affine_map<()[s0] -> (s0 * 23040)>>>,
     %sf: !tile.workspace #tile.bind<workspace 0, <["splits:0"], affine_map<()[s0] -> (s0 * 720)>>>,
+    %ep: !tile.workspace #tile.bind<temporary 0, <[T], affine_map<()[s0] -> ((s0 ceildiv 32) * 2304)>>>,
+    %ge: !tile.tensor<1x576xf32> #tile.bind<output 3>,
     %dp: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (23040)>>>,
     %df: !tile.workspace #tile.bind<workspace 0, <[], affine_map<() -> (720)>>>,
     %tag: i64 #tile.bind<tag 0>) {
@@ -126,5 +139,6 @@ tile.kernel @sums(
     %lines = arith.muli %splits, %c5 : index
     tile.finish_sum %sp flags %sf tag %tag lines %lines into %gb : !tile.tensor<1x576xbf16>
     tile.finish_sum %dp flags %df tag %tag lines %c10 into %gs : !tile.tensor<1x576xf32>
+    tile.finish_sum %ep lines %lines into %ge : !tile.tensor<1x576xf32>
   }
 }

@@ -1170,7 +1170,34 @@ func.func @f(%x: !tile.tensor<?x72xf32>, %c0: !tile.tensor<?x72xf32>, %m: index,
 
 // tile.convert (C2): partials without flags.
 func.func @f(%x: !tile.tensor<?x72xf32>, %c0: !tile.tensor<?x72xf16>, %m: index, %w: !tile.workspace, %tag: i64) {
-  // expected-error @below {{expects partials, flags and a tag together (C2)}}
+  // expected-error @below {{expects flags and a tag together, and with partials (C2)}}
   "tile.convert"(%x, %m, %c0, %w, %tag) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1>}> : (!tile.tensor<?x72xf32>, index, !tile.tensor<?x72xf16>, !tile.workspace, i64) -> ()
+  return
+}
+
+// -----
+
+// tile.convert (C2): a flag of sums that are not there.
+func.func @f(%x: !tile.tensor<?x72xf32>, %c0: !tile.tensor<?x72xf16>, %m: index, %w: !tile.workspace, %tag: i64) {
+  // expected-error @below {{expects flags and a tag together, and with partials (C2)}}
+  tile.convert %x rows %m to %c0 flags %w tag %tag : !tile.tensor<?x72xf32> to !tile.tensor<?x72xf16>
+  return
+}
+
+// -----
+
+// tile.convert (C3): rows padded to part of what a warp converts.
+func.func @f(%x: !tile.tensor<?x72xf32>, %c0: !tile.tensor<?x72xf16>, %m: index) {
+  // expected-error @below {{expects to pad copies to a positive multiple of 32 rows, but got 40 (C3)}}
+  tile.convert %x rows %m pad 40 to %c0 : !tile.tensor<?x72xf32> to !tile.tensor<?x72xf16>
+  return
+}
+
+// -----
+
+// tile.convert (C3): nothing to pad.
+func.func @f(%x: !tile.tensor<?x72xf32>, %m: index, %w: !tile.workspace) {
+  // expected-error @below {{expects to pad copies to a positive multiple of 32 rows, but got 64 (C3)}}
+  tile.convert %x rows %m pad 64 partials %w : !tile.tensor<?x72xf32>
   return
 }

@@ -201,7 +201,9 @@ tile.kernel @gradient(
       }
     %lines = arith.muli %splits, %all : index
     // CHECK: tile.finish_sum %{{.*}} flags %{{.*}} tag %{{.*}} lines %{{.*}} into %{{.*}} : !tile.tensor<1x640xbf16>
+    // CHECK: tile.finish_sum %{{.*}} lines %{{.*}} into %{{.*}} : !tile.tensor<1x640xbf16>
     tile.finish_sum %sp flags %sf tag %tag lines %lines into %gb : !tile.tensor<1x640xbf16>
+    tile.finish_sum %sp lines %lines into %gb : !tile.tensor<1x640xbf16>
   }
 }
 
@@ -401,6 +403,8 @@ tile.kernel @copies(
   tile.convert %x rows %m to %hi, %lo : !tile.tensor<?x192xf32> to !tile.tensor<?x192xbf16>, !tile.tensor<?x192xbf16>
   // CHECK: tile.convert %{{.*}} rows %{{.*}} to %{{.*}} partials %{{.*}} flags %{{.*}} tag %{{.*}} : !tile.tensor<?x192xf32> to !tile.tensor<?x192xf16>
   tile.convert %x rows %m to %h partials %p flags %f tag %tag : !tile.tensor<?x192xf32> to !tile.tensor<?x192xf16>
+  // CHECK: tile.convert %{{.*}} rows %{{.*}} pad 64 to %{{.*}} partials %{{.*}} : !tile.tensor<?x192xf32> to !tile.tensor<?x192xf16>
+  tile.convert %x rows %m pad 64 to %h partials %p : !tile.tensor<?x192xf32> to !tile.tensor<?x192xf16>
   // CHECK: tile.clear %{{.*}} words %{{.*}}
   tile.clear %signals words %n
 }

@@ -225,6 +225,30 @@ TEST(Order, SharedMemoryOfLanes) {
     ret;)";
   expectSilent(inside);
   expectReport(without(inside, "bar.warp.sync -1;"), sharedRace);
+  // The second one, between the reads and the writes behind them, which are
+  // done in this order all the same. Shuffles order no memory.
+  const std::string later = "bar.warp.sync -1;\n    not.b32";
+  for (const char *instead :
+       {"not.b32", "shfl.sync.bfly.b32 %r10, %r8, 1, 31, -1; not.b32",
+        "setp.lt.u32 %p4, %r1, 16; @%p4 bar.warp.sync 0xffff; not.b32"})
+    expectReport(replaced(inside, later, instead), "overwrites", Launch());
+  expectReport(replaced(inside, later, "not.b32"), "read at PTX line");
+  // A lane may overwrite what it read itself.
+  expectSilent(replaced(replaced(inside, later, "not.b32"),
+                        "xor.b32 %r7, %r6, 4", "mov.b32 %r7, %r6"));
+  // One lane's copy overwrites what the others read.
+  const std::string copied =
+      prologue +
+      "st.shared.b32 [%r6], %r1; fence.proxy.async.shared::cta; "
+      "bar.warp.sync -1; ld.shared.b32 %r8, [%r6]; /*meet*/ "
+      "bar.warp.sync -1;"
+      "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], "
+      "1024;"
+      "@%p1 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier"
+      "::complete_tx::bytes [%r3], [%rd1, {%r2, %r2}], [bar];" +
+      waitBar + "ret;";
+  expectSilent(copied);
+  expectReport(without(copied, "/*meet*/ bar.warp.sync -1;"), sharedRace);
   // Lane 32 arrives for its warp, whose words the other warp reads.
   const std::string across = prologue + R"(
     setp.ge.u32 %p3, %r1, 32; setp.eq.u32 %p4, %r1, 32;
@@ -248,6 +272,8 @@ WRITE: st.shared.b32 [%r7], %r1; bar.warp.sync -1;
                     "@%p3 st.shared.b32 [%r7], %r2;");
   };
   expectSilent(once(filled), threads(64));
+  expectReport(replaced(once(filled), "[%r7]; bar.warp.sync -1;", "[%r7];"),
+               sharedRace, threads(64));
 }
 
 // A lane that arrives for its warp lets the barrier's next phase come: the

@@ -18,6 +18,8 @@ struct Launch {
   bool initialised = true; ///< the output buffer
   bool checks = true;
   bool strict = true;
+  uint32_t disabledChecks = 0;
+  uint64_t stepLimit = 0;
 };
 
 inline std::string run(const std::string &body, const Launch &launch) {
@@ -30,6 +32,8 @@ inline std::string run(const std::string &body, const Launch &launch) {
   kernel.options.seed = launch.seed;
   kernel.options.checks = launch.checks;
   kernel.options.strict = launch.strict;
+  kernel.options.disabledChecks = launch.disabledChecks;
+  kernel.options.stepLimit = launch.stepLimit;
   kernel.options.roles = {"0-0 load", "1-3 multiply"};
   uint64_t from = kernel.upload(std::vector<uint32_t>(256, 7), "in");
   EXPECT_FALSE(kernel.machine.setReadOnly(from, true));
