@@ -67,6 +67,21 @@ run_third_party() {
     tee "$build/third-party.log"
 }
 
+# Plants faults in other compilers' kernels, which the emulator must find.
+run_mutations() {
+  local options=(--quick)
+  [ $long = true ] && options=()
+  "$BACKFUSE_PYTHON" test/ThirdParty/mutate.py --kernel-emu "$build/bin/kernel-emu" "${options[@]}" | tee "$build/mutations.log"
+}
+
+# Compares what kernels do on the emulator with what the compiler predicts.
+run_report_agrees() {
+  local options=()
+  [ $long = true ] && options+=(--long)
+  PATH="$(dirname "$BACKFUSE_PTXAS"):$PATH" "$BACKFUSE_PYTHON" test/Integration/report_agrees.py --kernel-opt "$build/bin/kernel-opt" \
+    --kernel-run "$build/bin/kernel-run" "${options[@]}" | tee "$build/report-agrees.log"
+}
+
 # Fuzzes the emulator for some seconds.
 run_fuzzers() {
   BUILD_DIR=$build-fuzz JOBS=$jobs test/Fuzz/fuzz.sh 30 | tee "$build/fuzz.log"
@@ -218,6 +233,8 @@ if phase "build the runtime" run_ninja "${targets[@]}"; then
   count "$build/ctest.xml"
   phase "execute other compilers' kernels" run_third_party
   count_line "$build/third-party.log"
+  phase "plant faults in other compilers' kernels" run_mutations
+  count_line "$build/mutations.log"
 else
   failed=$((failed + 1))
 fi
@@ -229,6 +246,8 @@ if phase "build the compiler" run_ninja; then
   count "$build/lit.xml"
   phase "execute kernels on the emulator" run_on_emulator
   count_line "$build/emulator.log"
+  phase "compare reports with plans" run_report_agrees
+  count_line "$build/report-agrees.log"
   phase "plant faults in kernels" run_planted_faults
   count_line "$build/faults.log"
   phase "overlap loads with a drain" run_overlap

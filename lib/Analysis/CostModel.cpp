@@ -293,6 +293,8 @@ static Space describeSpace(mlp::FusedOp fused, const TileConfig &config,
                            int64_t wantedSplits, KernelCost &kernel) {
   int64_t m = valueOf(fused.getM().getExtent());
   int64_t n = valueOf(fused.getN().getExtent());
+  SmallVector<int64_t, 3> tile = config.tileOf(fused);
+  int64_t tiles = llvm::divideCeil(m, tile[0]) * llvm::divideCeil(n, tile[1]);
   int64_t steps = 0;
   Space space;
   for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
@@ -304,7 +306,11 @@ static Space describeSpace(mlp::FusedOp fused, const TileConfig &config,
     (step.tensorCycles >= step.l2Cycles ? space.tensorCycles
                                         : space.l2Cycles) +=
         double(here) * step.cycles();
-    double operations = 2.0 * m * n * k;
+    // An f32 operand in two parts takes two products.
+    double parts = takesTwoParts(fused.getContraction(i)) ? 2 : 1;
+    double operations = parts * 2.0 * m * n * k;
+    kernel.tileOperations +=
+        parts * 2.0 * tiles * tile[0] * tile[1] * here * tile[2];
     switch (mmaKind(fused, i)) {
     case arch::MmaKind::F16:
       kernel.f16Operations += operations;
@@ -318,8 +324,6 @@ static Space describeSpace(mlp::FusedOp fused, const TileConfig &config,
     }
   }
   int64_t splits = std::max<int64_t>(1, std::min(wantedSplits, steps));
-  SmallVector<int64_t, 3> tile = config.tileOf(fused);
-  int64_t tiles = llvm::divideCeil(m, tile[0]) * llvm::divideCeil(n, tile[1]);
   space.order = dealOrder(fused);
   space.count = tiles * splits;
   space.cost = llvm::divideCeil(steps, splits) + unitCost(fused, config, rates);

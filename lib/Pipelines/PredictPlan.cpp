@@ -83,19 +83,20 @@ static void printOperations(llvm::raw_ostream &os, const KernelCost &kernel) {
                              std::make_pair(kernel.tf32Operations, "tf32")}) {
     if (count == 0)
       continue;
-    os << separator << llvm::format("%.3f G ", count / 1e9) << name;
+    os << separator << int64_t(count) << " " << name;
     separator = ", ";
   }
   if (separator.empty())
     os << "none";
+  else
+    os << ", of whole tiles " << int64_t(kernel.tileOperations);
 }
 
 static void print(llvm::raw_ostream &os, const KernelCost &kernel) {
   os << "    launch " << kernel.name << ": " << one(kernel.microseconds)
      << " us, bound by " << stringifyBound(kernel.bound) << "\n"
-     << "      bytes " << llvm::format("%.2f", kernel.bytesRead / 1e6)
-     << " MB read, " << llvm::format("%.2f", kernel.bytesWritten / 1e6)
-     << " MB written; operations ";
+     << "      bytes " << int64_t(kernel.bytesRead) << " read, "
+     << int64_t(kernel.bytesWritten) << " written; operations ";
   printOperations(os, kernel);
   os << "\n";
   if (kernel.units)

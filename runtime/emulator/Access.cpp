@@ -146,6 +146,7 @@ bool Executor::execMemory(Warp &warp, const Inst &inst, uint32_t mask) {
         return false;
       }
       (isLoad ? counts.globalBytesLoaded : counts.globalBytesStored) += total;
+      noteBytes(*allocation, address, total, isLoad, !isLoad);
       if (checks) {
         if (launch.overlapped && mayOverlap(warp) &&
             !checkOverlap(warp, inst, static_cast<int>(lane), *allocation,
@@ -355,6 +356,7 @@ bool Executor::execAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
         return false;
       }
       counts.globalBytesStored += total;
+      noteBytes(*allocation, address, total, true, true);
       if (checks) {
         if (launch.overlapped && mayOverlap(warp) &&
             !checkOverlap(warp, inst, static_cast<int>(lane), *allocation,

@@ -377,6 +377,7 @@ bool Executor::issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask) {
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
       unsigned lane = lowest(rest);
       auto copy = makeCopy(CopyKind::CpArrive, warp, inst, lane);
+      copy->sequence = warp.cpSequence++;
       copy->mask = 1u << lane;
       copy->otherShared =
           static_cast<uint32_t>(addressOf(warp, refs[0], lane, inst.imm));
@@ -403,6 +404,7 @@ bool Executor::issueCpAsync(Warp &warp, const Inst &inst, uint32_t mask) {
     return true;
   }
   auto copy = makeCopy(CopyKind::CpAsync, warp, inst, lowest(mask));
+  copy->sequence = warp.cpSequence++;
   copy->mask = mask;
   copy->laneGlobal.resize(32);
   copy->laneShared.resize(32);
@@ -519,6 +521,8 @@ bool Executor::cpAsyncWait(Warp &warp, Fragment &fragment, const Inst &inst,
       fragment.key = limit;
       return false;
     }
+  if (checks)
+    learnCpAsync(warp, mask, limit, ~uint64_t(0));
   return true;
 }
 
@@ -627,6 +631,7 @@ bool Executor::tensorLoad(Copy &copy) {
           !checkOverlap(*copy.warp, *copy.inst, static_cast<int>(copy.lane),
                         *allocation, from, bytes))
         return false;
+      noteBytes(*allocation, from, bytes, true, false);
       copyFromShared(row + first * elementBytes, data, bytes);
       convertElements(row + first * elementBytes, static_cast<uint32_t>(bytes),
                       map.type);
@@ -741,6 +746,8 @@ bool Executor::tensorWrite(Copy &copy) {
         return false;
     }
     const uint8_t *from = copy.data.data() + offset + first * elementBytes;
+    noteBytes(*allocation, to, bytes, copy.kind == CopyKind::TensorReduce,
+              true);
     if (copy.kind == CopyKind::TensorReduce)
       reduceInto(copy.reduce, type, data, from, bytes);
     else
@@ -770,6 +777,8 @@ bool Executor::stepCopy(Copy &copy) {
         !checkOverlap(*copy.warp, *copy.inst, lane, *allocation, copy.global,
                       copy.bytes))
       return true;
+    if (data)
+      noteBytes(*allocation, copy.global, copy.bytes, true, false);
     for (uint32_t rest = destinations(copy); data && rest; rest &= rest - 1)
       copyFromShared(cluster.ctas[lowest(rest)]->smem.data() +
                          (copy.shared & offsetMask),
@@ -846,7 +855,8 @@ bool Executor::stepCopy(Copy &copy) {
                              copy.global, copy.bytes, strength,
                              isReduce ? nullptr : copy.data.data())))
         return true;
-      if (copy.kind == CopyKind::BulkReduce)
+      noteBytes(*allocation, copy.global, copy.bytes, isReduce, true);
+      if (isReduce)
         reduceInto(copy.reduce, copy.type, to, copy.data.data(), copy.bytes);
       else
         copyToShared(to, copy.data.data(), copy.bytes);
@@ -867,12 +877,13 @@ bool Executor::stepCopy(Copy &copy) {
                                *allocation, copy.laneGlobal[l],
                                copy.laneBytes[l], Scope::None))
             return true;
+          noteBytes(*allocation, copy.laneGlobal[l], copy.laneBytes[l], true,
+                    false);
           copyFromShared(to, from, copy.laneBytes[l]);
         }
       std::memset(to + copy.laneBytes[l], 0, copy.bytes - copy.laneBytes[l]);
       if (checks)
-        endAsyncWrite(copy, *copy.cta, copy.laneShared[l] & offsetMask,
-                      static_cast<uint32_t>(copy.bytes));
+        endCpAsync(copy, l);
       counts.globalBytesLoaded += copy.laneBytes[l];
     }
     return true;
@@ -880,6 +891,11 @@ bool Executor::stepCopy(Copy &copy) {
   case CopyKind::CpArrive:
     if (copy.cta->liveWarps == 0)
       return true;
+    if (checks) {
+      learnCpAsync(*copy.warp, copy.mask, ~uint64_t(0), copy.sequence);
+      releaseOwn(*copy.warp, copy.mask,
+                 cluster.mbarriers[copy.otherShared].arrived[0]);
+    }
     mbarrierArrive(*copy.warp, *copy.inst, lane, *copy.cta,
                    copy.otherShared & offsetMask, 1, false);
     return true;

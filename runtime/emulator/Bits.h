@@ -54,6 +54,9 @@ inline bool hasBit(const std::vector<uint64_t> &set, uint32_t i) {
 inline void addBit(std::vector<uint64_t> &set, uint32_t i) {
   set[i / 64] |= uint64_t(1) << (i % 64);
 }
+inline void removeBit(std::vector<uint64_t> &set, uint32_t i) {
+  set[i / 64] &= ~(uint64_t(1) << (i % 64));
+}
 
 } // namespace backfuse::emulator
 

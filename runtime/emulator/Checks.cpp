@@ -96,6 +96,9 @@ bool Executor::checkSharedRead(Warp &warp, const Inst &inst, int lane,
       return false;
     if ((word & hasCopier) && !checkCopier(warp, inst, lane, owner, w, "reads"))
       return false;
+    if ((word & hasWriter) &&
+        !checkCpAsync(warp, inst, lane, owner, w, "reads"))
+      return false;
     if ((word & hasWriter) && (word >> writeShift & mask) &&
         isSharedRace(warp, lane, word, strength) &&
         reports(Check::Race, warp, inst, lane,
@@ -159,6 +162,9 @@ bool Executor::checkSharedWrite(Warp &warp, const Inst &inst, int lane,
       return false;
     if ((word & hasCopier) &&
         !checkCopier(warp, inst, lane, owner, w, "overwrites"))
+      return false;
+    if ((word & hasWriter) &&
+        !checkCpAsync(warp, inst, lane, owner, w, "overwrites"))
       return false;
     // Lanes that write one place in one instruction: one of them wins.
     bool isSameStore = warpOf(word) == warp.clusterIndex &&
@@ -245,6 +251,8 @@ std::string Executor::describeReader(const Cta &owner, uint32_t offset) {
 /// behind it in that order.
 bool Executor::checkFenced(Warp &warp, const Inst &inst, int lane,
                            const Cta &owner, uint32_t w, const char *verb) {
+  if (!checkCpAsync(warp, inst, lane, owner, w, verb))
+    return false;
   const SharedShadow &shadow = *owner.shadow;
   uint64_t word = shadow.words[w];
   const Cluster &cluster = *warp.cta->cluster;
@@ -335,6 +343,65 @@ void Executor::endAsyncWrite(const Copy &copy, Cta &owner, uint32_t offset,
     owner.shadow->words[w] = state;
     owner.shadow->sites[w] = copy.inst->source;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// cp.async: accesses of the thread that issued it, at its wait
+//===----------------------------------------------------------------------===//
+
+/// The word of a copy by `lane` that has written and was not waited for: a
+/// write at a time that nobody has seen.
+static uint64_t cpAsyncWord(const Warp &warp, unsigned lane, uint32_t clock) {
+  return initMask | initMask << writeShift | hasWriter |
+         uint64_t(warp.clusterIndex) << warpShift |
+         uint64_t(lane) << laneShift | uint64_t(clock) << clockShift;
+}
+
+void Executor::endCpAsync(const Copy &copy, unsigned lane) {
+  Warp &warp = *copy.warp;
+  constexpr uint32_t offsetMask = (1u << clusterRankShift) - 1;
+  uint32_t offset = copy.laneShared[lane] & offsetMask,
+           bytes = static_cast<uint32_t>(copy.bytes);
+  for (uint32_t w = offset / 4; w <= (offset + bytes - 1) / 4; ++w) {
+    copy.cta->shadow->words[w] = cpAsyncWord(warp, lane, lastClock);
+    copy.cta->shadow->sites[w] = copy.inst->source;
+  }
+  warp.cpWritten.push_back({lane, offset, bytes, copy.group, copy.sequence});
+}
+
+/// The lanes have waited for groups below `group` and copies before `sequence`:
+/// these are stores of theirs from now on.
+void Executor::learnCpAsync(Warp &warp, uint32_t mask, uint64_t group,
+                            uint64_t sequence) {
+  uint32_t clock = std::min(warp.clock, lastClock - 1);
+  auto isWaited = [&](const Warp::CpWritten &written) {
+    if (!(mask >> written.lane & 1) || written.group >= group ||
+        written.sequence >= sequence)
+      return false;
+    // Who has overwritten it since was reported.
+    uint64_t &first = warp.cta->shadow->words[written.offset / 4];
+    uint64_t pending = cpAsyncWord(warp, written.lane, lastClock);
+    for (uint32_t w = 0; w < (written.bytes + 3) / 4; ++w)
+      if ((&first)[w] == pending)
+        (&first)[w] = cpAsyncWord(warp, written.lane, clock);
+    return true;
+  };
+  auto &list = warp.cpWritten;
+  list.erase(std::remove_if(list.begin(), list.end(), isWaited), list.end());
+}
+
+bool Executor::checkCpAsync(const Warp &warp, const Inst &inst, int lane,
+                            const Cta &owner, uint32_t w, const char *verb) {
+  uint64_t word = owner.shadow->words[w];
+  uint32_t from = owner.shadow->sites[w];
+  if (clockOf(word) != lastClock ||
+      kernel.texts[from].compare(0, 9, "cp.async.") != 0)
+    return true;
+  fail(warp, inst, lane,
+       std::string(verb) + " shared address " + hex(4 * w) +
+           ", which the copy of " + site(from) +
+           " writes: its completion was not waited for");
+  return false;
 }
 
 /// What a copy wrote is known to be there through its mbarrier only.
@@ -454,20 +521,8 @@ bool Executor::checkGlobalWrite(const Warp &warp, const Inst &inst, int lane,
                                 uint64_t bytes, Scope strength,
                                 const uint8_t *incoming) {
   uint64_t offset = address - allocation.base;
-  if (!allocation.written.empty()) {
-    for (uint64_t i = 0; i < bytes;) {
-      uint64_t at = offset + i;
-      unsigned count =
-          static_cast<unsigned>(std::min<uint64_t>(8 - at % 8, bytes - i));
-      auto bits = static_cast<uint8_t>(((1u << count) - 1) << (at % 8));
-      std::atomic<uint8_t> &byte = allocation.written[at / 8];
-      if (bits == 0xff)
-        byte.store(0xff, std::memory_order_relaxed);
-      else if ((byte.load(std::memory_order_relaxed) & bits) != bits)
-        byte.fetch_or(bits, std::memory_order_relaxed);
-      i += count;
-    }
-  }
+  if (!allocation.written.empty())
+    setBits(allocation.written, offset, bytes);
   if (!allocation.writers)
     return true;
   const uint64_t mine = globalWord(launch, warp, lane, 0, strength);
@@ -688,6 +743,45 @@ bool Executor::checkRegisters(Warp &warp, const Inst &inst, uint32_t active) {
             " or a later one before wgmma.wait_group");
   }
   return true;
+}
+
+/// Only tcgen05.wait::ld tells that a load has written its registers. Compilers
+/// move them before it: what a move writes is the load's, too.
+bool Executor::checkLoaded(Warp &warp, const Inst &inst, uint32_t active) {
+  const Ref *refs = kernel.refs.data() + inst.firstRef;
+  bool isMove =
+      inst.op == Op::Move || inst.op == Op::Pack || inst.op == Op::Unpack;
+  bool carries = false;
+  for (unsigned r = 0; r < inst.numRefs; ++r) {
+    if (refs[r].kind != Ref::Reg || refs[r].isDef ||
+        !hasBit(warp.placesUnwaited, refs[r].offset / 128))
+      continue;
+    if (isMove) {
+      carries = true;
+      continue;
+    }
+    fail(warp, inst, static_cast<int>(lowest(active)),
+         "reads a register that the tcgen05.ld of " +
+             site(loadOfPlace(warp, refs[r].offset / 128).source) +
+             " writes, before tcgen05.wait::ld");
+    return false;
+  }
+  // What is written anew is another value.
+  for (unsigned r = 0; r < inst.numRefs; ++r)
+    if (refs[r].kind == Ref::Reg && refs[r].isDef)
+      (carries ? addBit : removeBit)(warp.placesUnwaited, refs[r].offset / 128);
+  return true;
+}
+
+/// The load that is not waited for and writes the register, or the last one.
+const Inst &Executor::loadOfPlace(const Warp &warp, uint32_t place) const {
+  for (const Inst *load : warp.loadsUnwaited) {
+    const Ref *refs = kernel.refs.data() + load->firstRef;
+    for (unsigned r = 1; r < load->numRefs; ++r)
+      if (refs[r].offset / 128 == place)
+        return *load;
+  }
+  return *warp.loadsUnwaited.back();
 }
 
 void Executor::updatePending(Warp &warp) {

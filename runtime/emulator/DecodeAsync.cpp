@@ -357,6 +357,9 @@ bool Decoder::decodeWgmma() {
   for (unsigned i = 0; i < 2; ++i)
     if (immediates[i] != 1 && immediates[i] != -1)
       return fail("expects imm-scale of 1 or -1");
+  for (unsigned i = 2; i < 4; ++i)
+    if (immediates[i] != 0 && immediates[i] != 1)
+      return fail("expects imm-trans of 0 or 1");
   if (immediates[0] == -1)
     flags |= inst::negateA;
   if (immediates[1] == -1)

@@ -103,7 +103,7 @@ struct LaunchOptions {
   /// Report also what the manual forbids and GPUs tolerate, so that other
   /// compilers do it; docs/emulator.md lists it.
   bool strict = true;
-  bool profile = false; ///< fill Report::sharedSites
+  bool profile = false; ///< fill Report::sharedSites and buffers
   /// The launch stops with an error soon after this becomes true.
   const std::atomic<bool> *interrupt = nullptr;
   uint64_t memoryLimit = 0; ///< bytes of resident CTAs' memory; 0 is none
@@ -146,6 +146,13 @@ struct Report {
     uint64_t accesses = 0, wavefronts = 0, ideal = 0;
   };
   std::vector<SharedSite> sharedSites;
+  /// An allocation of which the launch touched something, and how many of its
+  /// bytes were loaded and how many stored, however often.
+  struct Buffer {
+    std::string name;
+    uint64_t bytes = 0, bytesRead = 0, bytesWritten = 0;
+  };
+  std::vector<Buffer> buffers;
 };
 
 /// A loaded PTX module.

@@ -397,6 +397,10 @@ void Executor::runWarp(Warp &warp, uint64_t quantum) {
           break;
         }
       }
+      if (!warp.loadsUnwaited.empty() && !checkLoaded(warp, inst, active)) {
+        stop = true;
+        break;
+      }
       if (warp.loadsInFlight && touchesLoaded(warp, inst)) {
         fragment.pc = pc;
         if (!waitForLoaded(warp, fragment, inst))

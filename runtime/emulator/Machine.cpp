@@ -147,21 +147,8 @@ Error Machine::loadPtx(std::string_view text, std::unique_ptr<Module> &result) {
 
 static void markWritten(Allocation &allocation, uint64_t offset, uint64_t bytes,
                         bool isWritten) {
-  if (allocation.written.empty())
-    return;
-  for (uint64_t i = offset; i < offset + bytes;) {
-    auto count = static_cast<unsigned>(
-        std::min<uint64_t>(8 - i % 8, offset + bytes - i));
-    auto bits = static_cast<uint8_t>(((1u << count) - 1) << (i % 8));
-    std::atomic<uint8_t> &byte = allocation.written[i / 8];
-    if (bits == 0xff)
-      byte.store(isWritten ? 0xff : 0, std::memory_order_relaxed);
-    else if (isWritten)
-      byte.fetch_or(bits, std::memory_order_relaxed);
-    else
-      byte.fetch_and(static_cast<uint8_t>(~bits), std::memory_order_relaxed);
-    i += count;
-  }
+  if (!allocation.written.empty())
+    (isWritten ? setBits : clearBits)(allocation.written, offset, bytes);
 }
 
 uint64_t Machine::allocate(uint64_t bytes, const std::string &name,
@@ -220,8 +207,7 @@ Error Machine::markUninitialised(uint64_t address, uint64_t bytes) {
     return Error("markUninitialised of " + std::to_string(bytes) +
                  " bytes is out of bounds: " + impl->memory.describe(address));
   if (allocation->written.empty()) {
-    allocation->written =
-        std::vector<std::atomic<uint8_t>>((allocation->bytes + 7) / 8);
+    allocation->written = ByteBits((allocation->bytes + 7) / 8);
     markWritten(*allocation, 0, allocation->bytes, true);
   }
   markWritten(*allocation, address - allocation->base, bytes, false);
@@ -616,7 +602,7 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
       continue;
     if (!options.checks) {
       // From here on nobody knows what was written.
-      std::vector<std::atomic<uint8_t>>().swap(allocation->written);
+      ByteBits().swap(allocation->written);
     } else if (allocation->bytes && (!allocation->writers || launch.id == 1)) {
       // Zeroed pages that are touched only where kernels write. Numbers of
       // launches come again: what older ones wrote is forgotten then.
@@ -624,6 +610,15 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
         words->reset(static_cast<std::atomic<uint64_t> *>(
             std::calloc(allocation->bytes / 4 + 1, sizeof(uint64_t))));
     }
+  }
+  auto &allocations = impl->memory.all();
+  if (options.profile) {
+    launch.touched.resize(allocations.size());
+    for (size_t i = 0; i < allocations.size(); ++i)
+      if (allocations[i] && allocations[i]->isLive)
+        for (ByteBits *bits :
+             {&launch.touched[i].read, &launch.touched[i].written})
+          *bits = ByteBits((allocations[i]->bytes + 7) / 8);
   }
   Runner(launch, hostThreads, residentClusters).run();
 
@@ -651,6 +646,13 @@ Error Machine::launchBlock(const Module &module, const std::string &name,
       launch.sites[i].instruction = kernel->texts[i];
       report.sharedSites.push_back(launch.sites[i]);
     }
+  for (size_t i = 0; i < launch.touched.size(); ++i) {
+    uint64_t read = countBits(launch.touched[i].read),
+             written = countBits(launch.touched[i].written);
+    if (read || written)
+      report.buffers.push_back(
+          {allocations[i]->name, allocations[i]->bytes, read, written});
+  }
   return launch.error.empty() ? Error::success() : Error(launch.error);
 }
 

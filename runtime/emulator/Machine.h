@@ -91,8 +91,9 @@ struct Warp {
   std::vector<Fragment> fragments;
   uint64_t turn = 0;
   std::vector<LaneGroups> groups; ///< 32 once needed
-  uint64_t clusterPhase = 0;      ///< at the last arrival
-  unsigned registers = 0;         ///< per thread
+  uint64_t cpSequence = 0;
+  uint64_t clusterPhase = 0; ///< at the last arrival
+  unsigned registers = 0;    ///< per thread
   // wgmma
   std::deque<Product> products;      ///< issued, not executed
   uint64_t issued = 0, executed = 0; ///< counts of products
@@ -127,6 +128,17 @@ struct Warp {
   std::vector<uint32_t> initFenced;  ///< the same for mbarrier.init
   std::vector<uint32_t> initArrived; ///< that at the last cluster arrival
   uint32_t barrierClock = 0;         ///< when it left a barrier last
+  /// What cp.async has written and its lane has not waited for.
+  struct CpWritten {
+    unsigned lane;
+    uint32_t offset, bytes; ///< in shared memory
+    uint64_t group, sequence;
+  };
+  std::vector<CpWritten> cpWritten;
+  /// Loads from tensor memory since the last tcgen05.wait::ld, and the
+  /// registers that they write.
+  std::vector<const Inst *> loadsUnwaited;
+  std::vector<uint64_t> placesUnwaited;
   std::vector<uint64_t> pendingD, pendingA; ///< places of products in flight
   std::vector<uint64_t> touched;            ///< places used since wgmma.fence
   std::vector<uint32_t> defined; ///< lanes, per register that may be undefined
@@ -186,6 +198,7 @@ struct Copy {
   std::vector<uint8_t> data;   ///< read from shared memory
   std::vector<bool> unwritten; ///< checks: per 4 bytes of `data`
   // CpAsync: per lane
+  uint64_t sequence = 0; ///< of the warp's cp.async, with arrivals
   uint32_t mask = 0;
   std::vector<uint64_t> laneGlobal;
   std::vector<uint32_t> laneShared, laneBytes;
@@ -266,6 +279,12 @@ struct Launch {
   std::vector<uint64_t> classCounts;
   std::vector<uint64_t> waitsOfWarp;
   std::vector<Report::SharedSite> sites; ///< by index into the syntax tree
+  /// With options.profile, the bytes that were read and written, of each
+  /// allocation in the order of DeviceMemory::all().
+  struct Touched {
+    ByteBits read, written;
+  };
+  std::vector<Touched> touched;
 
   void fail(const std::string &message);
 };
@@ -315,6 +334,17 @@ private:
     uint64_t accesses = 0, wavefronts = 0, ideal = 0;
   };
   std::vector<Banks> banks; ///< per instruction, with options.profile
+  /// Bytes of device memory that an instruction or copy accesses.
+  void noteBytes(const Allocation &allocation, uint64_t address, uint64_t bytes,
+                 bool reads, bool writes) {
+    if (launch.touched.empty() || !bytes)
+      return;
+    Launch::Touched &touched = launch.touched[DeviceMemory::indexOf(address)];
+    if (reads)
+      setBits(touched.read, address - allocation.base, bytes);
+    if (writes)
+      setBits(touched.written, address - allocation.base, bytes);
+  }
   void countBanks(const Inst &inst, const uint32_t (&addresses)[32],
                   uint32_t mask, unsigned bytes);
   std::vector<uint64_t> classCounts;
@@ -502,6 +532,11 @@ private:
                        uint32_t offset, uint32_t bytes);
   void endAsyncWrite(const Copy &copy, Cta &owner, uint32_t offset,
                      uint32_t bytes);
+  void endCpAsync(const Copy &copy, unsigned lane);
+  void learnCpAsync(Warp &warp, uint32_t mask, uint64_t group,
+                    uint64_t sequence);
+  bool checkCpAsync(const Warp &warp, const Inst &inst, int lane,
+                    const Cta &owner, uint32_t word, const char *verb);
   bool checkCopier(const Warp &warp, const Inst &inst, int lane,
                    const Cta &owner, uint32_t word, const char *verb);
   bool checkReader(const Warp &warp, const Inst &inst, int lane, Cta &owner,
@@ -559,6 +594,7 @@ private:
   bool isUseKnown(const Warp &warp, unsigned other, uint32_t clock) const;
   bool areMorallyStrong(const Warp &warp, Scope strength, uint32_t otherCta,
                         Scope otherStrength) const;
+  void releaseOwn(Warp &warp, uint32_t mask, Clocks &to);
   void releaseTo(Warp &warp, uint32_t mask, Clocks &to);
   void releaseFenced(Warp &warp, uint32_t mask, Scope least, Clocks &to);
   void acquireFrom(Warp &warp, uint32_t mask, const Clocks &from);
@@ -579,6 +615,8 @@ private:
 
   void proxyFence(Warp &warp, uint32_t mask);
   bool checkRegisters(Warp &warp, const Inst &inst, uint32_t active);
+  const Inst &loadOfPlace(const Warp &warp, uint32_t place) const;
+  bool checkLoaded(Warp &warp, const Inst &inst, uint32_t active);
   bool checkProductIssue(Warp &warp, const Inst &inst, const Product &product);
   void endProductReads(Warp &warp, const Product &product);
   void updatePending(Warp &warp);

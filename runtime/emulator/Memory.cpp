@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/emulator/Memory.h"
 
+#include <algorithm>
+
 namespace backfuse::emulator {
 
 uint64_t DeviceMemory::insert(std::unique_ptr<Allocation> allocation,
@@ -16,8 +18,7 @@ uint64_t DeviceMemory::insert(std::unique_ptr<Allocation> allocation,
       (id << idShift) + (uint64_t(1) << 20) + 256 * (2 * (id % 64) + 1);
   allocation->isLive = true;
   if (!isInitialised)
-    allocation->written =
-        std::vector<std::atomic<uint8_t>>((allocation->bytes + 7) / 8);
+    allocation->written = ByteBits((allocation->bytes + 7) / 8);
   allocations.push_back(std::move(allocation));
   return allocations.back()->base;
 }
@@ -49,7 +50,7 @@ bool DeviceMemory::release(uint64_t address) {
   allocation->isLive = false;
   allocation->data = nullptr;
   std::vector<uint8_t>().swap(allocation->owned);
-  std::vector<std::atomic<uint8_t>>().swap(allocation->written);
+  ByteBits().swap(allocation->written);
   allocation->writers.reset();
   allocation->readers.reset();
   return true;
@@ -64,6 +65,42 @@ std::string DeviceMemory::describe(uint64_t address) const {
                      allocation->name + "' (" +
                      std::to_string(allocation->bytes) + " bytes)";
   return allocation->isLive ? text : text + ", which was freed";
+}
+
+/// Calls `change(byte, its bits)` for each byte of `bits` that has some of
+/// them.
+template <class Change>
+static void forBits(ByteBits &bits, uint64_t offset, uint64_t bytes,
+                    Change &&change) {
+  for (uint64_t at = offset; at < offset + bytes;) {
+    auto count = static_cast<unsigned>(
+        std::min<uint64_t>(8 - at % 8, offset + bytes - at));
+    change(bits[at / 8], static_cast<uint8_t>(((1u << count) - 1) << (at % 8)));
+    at += count;
+  }
+}
+
+void setBits(ByteBits &bits, uint64_t offset, uint64_t bytes) {
+  forBits(bits, offset, bytes, [](std::atomic<uint8_t> &byte, uint8_t mask) {
+    if (mask == 0xff)
+      byte.store(0xff, std::memory_order_relaxed);
+    else if ((byte.load(std::memory_order_relaxed) & mask) != mask)
+      byte.fetch_or(mask, std::memory_order_relaxed);
+  });
+}
+
+void clearBits(ByteBits &bits, uint64_t offset, uint64_t bytes) {
+  forBits(bits, offset, bytes, [](std::atomic<uint8_t> &byte, uint8_t mask) {
+    byte.fetch_and(static_cast<uint8_t>(~mask), std::memory_order_relaxed);
+  });
+}
+
+uint64_t countBits(const ByteBits &bits) {
+  uint64_t count = 0;
+  for (const std::atomic<uint8_t> &byte : bits)
+    count += static_cast<uint64_t>(
+        __builtin_popcount(byte.load(std::memory_order_relaxed)));
+  return count;
 }
 
 uint64_t firstUnwritten(const Allocation &allocation, uint64_t offset,

@@ -18,6 +18,9 @@
 
 namespace backfuse::emulator {
 
+/// One bit a byte, of which threads set what they touch.
+using ByteBits = std::vector<std::atomic<uint8_t>>;
+
 struct Allocation {
   uint64_t base = 0;
   uint64_t bytes = 0;
@@ -27,7 +30,7 @@ struct Allocation {
   bool isLive = false;
   bool isReadOnly = false; ///< kernels may not write
   /// One bit per byte: holds a value. Empty: all do.
-  std::vector<std::atomic<uint8_t>> written;
+  ByteBits written;
   /// Per 4 bytes: the thread that wrote last and when. See Shadow.h.
   struct Free {
     void operator()(void *p) const { std::free(p); }
@@ -51,9 +54,11 @@ public:
   bool release(uint64_t address);
 
   Allocation *find(uint64_t address) {
-    uint64_t id = address >> idShift;
+    uint64_t id = indexOf(address);
     return id < allocations.size() ? allocations[id].get() : nullptr;
   }
+  /// The place in all() of the allocation that has this address.
+  static uint64_t indexOf(uint64_t address) { return address >> idShift; }
   const Allocation *find(uint64_t address) const {
     return const_cast<DeviceMemory *>(this)->find(address);
   }
@@ -76,6 +81,11 @@ private:
   std::vector<std::unique_ptr<Allocation>> allocations;
   uint64_t insert(std::unique_ptr<Allocation> allocation, bool isInitialised);
 };
+
+/// Marks bytes from `offset` on, and forgets them.
+void setBits(ByteBits &bits, uint64_t offset, uint64_t bytes);
+void clearBits(ByteBits &bits, uint64_t offset, uint64_t bytes);
+uint64_t countBits(const ByteBits &bits);
 
 /// The first of these bytes that nobody has written, from `offset`; `bytes` if
 /// all were. The allocation keeps track of it.

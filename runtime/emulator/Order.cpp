@@ -269,6 +269,12 @@ void Executor::releaseTo(Warp &warp, uint32_t mask, Clocks &to) {
   ++warp.clock;
 }
 
+/// What these lanes did themselves, without what they had learnt.
+void Executor::releaseOwn(Warp &warp, uint32_t mask, Clocks &to) {
+  to.at(warp.clusterIndex).join(ownWork(warp.clock, mask));
+  ++warp.clock;
+}
+
 void Executor::acquireFrom(Warp &warp, uint32_t mask, const Clocks &from) {
   learn(warp, mask, [&](Clocks &known) { known.join(from); });
   warp.known.joinTensor(from.tensor); // of the warp as a whole

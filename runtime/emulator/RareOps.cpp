@@ -204,6 +204,7 @@ bool Executor::copyMap(Warp &warp, const Inst &inst, uint32_t mask) {
                         Scope::None) ||
        !checkGlobalWrite(warp, inst, lane, *allocation, to, 128, Scope::None)))
     return false;
+  noteBytes(*allocation, to, 128, false, true);
   copyToShared(target, source, 128);
   progress(warp);
   return true;

@@ -568,6 +568,15 @@ void Executor::executeCommit(const TensorOp &op) {
     Cta &cta = *cluster.ctas[lowest(rest)];
     if (cta.liveWarps == 0)
       continue; // reported at its end
+    if (!mbarrier::isValid(readMbarrier(cta, offset))) {
+      // Of a last commit that nobody waits for.
+      if (!launch.options.strict)
+        continue;
+      fail(*op.warp, *op.inst, static_cast<int>(op.lane),
+           "arrives at shared address " + hex(offset) +
+               ", whose mbarrier was invalidated before the commit completed");
+      return;
+    }
     if (checks)
       cluster.mbarriers[cta.rank << clusterRankShift | offset].arrived[0].join(
           op.published);

@@ -389,6 +389,12 @@ bool Executor::issueTensorMove(Warp &warp, const Inst &inst) {
       warp.loadedPlaces.assign(kernel.registerBytes / 128 / 64 + 1, 0);
     for (unsigned r = 1; r < inst.numRefs; ++r)
       addBit(warp.loadedPlaces, refs[r].offset / 128);
+    if (checks && launch.options.strict) {
+      warp.loadsUnwaited.push_back(&inst);
+      warp.placesUnwaited.resize(warp.loadedPlaces.size(), 0);
+      for (unsigned r = 1; r < inst.numRefs; ++r)
+        addBit(warp.placesUnwaited, refs[r].offset / 128);
+    }
   } else {
     ++warp.storesInFlight;
     op->data.resize((inst.numRefs - 1u) * 32u);
@@ -486,8 +492,11 @@ bool Executor::tensorWait(Warp &warp, Fragment &fragment, const Inst &inst) {
     return false;
   if (inst.laneFlags & tensor::isStore)
     warp.storesWaited = warp.storeClock++;
-  else
+  else {
     warp.loadsWaited = warp.loadClock++;
+    warp.loadsUnwaited.clear();
+    std::fill(warp.placesUnwaited.begin(), warp.placesUnwaited.end(), 0);
+  }
   if (!launch.options.tensorFences)
     publishWaited(warp);
   return true;

@@ -162,7 +162,10 @@ class KernelEmu(unittest.TestCase):
                 json.dump({"array": name, "type": "f32", "sizes": [16, 8], "strides": [64], "box": [16, 8]}, file)
         args = [self.path("copy.ptx"), "--block", "32", "--array", "a=" + self.path("m.npy"), "--array", "b=f32[8,16]", "--arg",
                 "map:" + self.path("a.json"), "--arg", "map:" + self.path("b.json"), "--expect", "b=" + self.path("m.npy")]
-        self.run_(*args)
+        text = self.run_(*args, "--report", "json")
+        self.assertEqual(json.loads(text[text.index("[\n"):text.rindex("]") + 1])[0]["buffers"],
+                         [{"name": "a", "bytes": 512, "bytes_read": 512, "bytes_written": 0},
+                          {"name": "b", "bytes": 512, "bytes_read": 0, "bytes_written": 512}])
         with open(self.path("a.json"), "w") as file:
             json.dump({"array": "a", "type": "f32", "sizes": [16, 8], "strides": [60], "box": [16, 8]}, file)
         self.fails("multiples of 16", *args)
@@ -200,8 +203,24 @@ class KernelEmu(unittest.TestCase):
         self.assertEqual(report["bytes"]["global_loaded"], 800)
         self.assertEqual(report["bytes"]["global_stored"], 400)
         self.assertEqual(report["ctas"], 2)
+        self.assertEqual(report["buffers"], [{"name": "x", "bytes": 400, "bytes_read": 400, "bytes_written": 0},
+                                             {"name": "y", "bytes": 400, "bytes_read": 400, "bytes_written": 400}])
         self.assertIn("device memory, stores", self.run_(*args, "--report"))
         self.assertIn("  a: 4 bytes", self.run_(self.path("saxpy.ptx"), "--list"))
+
+    def testReportCountsBytesOfArraysOnce(self):
+        # All 64 threads load the same word, and store and add to others.
+        with open(self.path("same.ptx"), "w") as file:
+            file.write(HEADER + ".visible .entry same(.param .u64 x, .param .u64 y) { .reg .b64 %rd<3>; .reg .b32 %r<2>;"
+                                " ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; ld.global.u32 %r1, [%rd1+4];"
+                                " st.global.u32 [%rd2], 3; red.global.add.u32 [%rd2+8], %r1; ret; }")
+        writeNpy(self.path("ones.npy"), "<u4", (4,), struct.pack("<4I", 1, 1, 1, 1))
+        text = self.run_(self.path("same.ptx"), "--block", "64", "--arg", "x=" + self.path("ones.npy"), "--arg",
+                         "y=zeros:u32[4]", "--report", "json")
+        report = json.loads(text[text.index("["):])[0]
+        self.assertEqual(report["bytes"]["global_loaded"], 256)
+        self.assertEqual(report["buffers"], [{"name": "x", "bytes": 16, "bytes_read": 4, "bytes_written": 0},
+                                             {"name": "y", "bytes": 16, "bytes_read": 4, "bytes_written": 8}])
 
     def testRefusedPtx(self):
         with open(self.path("bad.ptx"), "w") as file:

@@ -29,6 +29,12 @@ json tools::reportJson(const emulator::Report &report) {
                      {"accesses", site.accesses},
                      {"wavefronts", site.wavefronts},
                      {"without_conflicts", site.ideal}});
+  json buffers = json::array();
+  for (const emulator::Report::Buffer &buffer : report.buffers)
+    buffers.push_back({{"name", buffer.name},
+                       {"bytes", buffer.bytes},
+                       {"bytes_read", buffer.bytesRead},
+                       {"bytes_written", buffer.bytesWritten}});
   return {{"ctas", report.ctas},
           {"warp_instructions", report.instructions},
           {"thread_instructions", report.laneInstructions},
@@ -42,6 +48,7 @@ json tools::reportJson(const emulator::Report &report) {
             {"bulk_stored", report.bulkBytesStored},
             {"shared_loaded", report.sharedBytesLoaded},
             {"shared_stored", report.sharedBytesStored}}},
+          {"buffers", buffers},
           {"mbarrier_waits", report.barrierWaits},
           {"mbarrier_waits_by_role", roles},
           {"live_registers", report.liveRegisters},
@@ -68,6 +75,17 @@ std::string tools::reportText(const emulator::Report &report) {
                static_cast<double>(report.sharedBytesLoaded));
   text += line("shared memory, stores",
                static_cast<double>(report.sharedBytesStored));
+  if (!report.buffers.empty())
+    text += "device memory, by array: bytes, of these read, written\n";
+  for (const emulator::Report::Buffer &buffer : report.buffers) {
+    char row[160];
+    std::snprintf(row, sizeof row, "  %-34.34s %llu, %llu, %llu\n",
+                  buffer.name.c_str(),
+                  static_cast<unsigned long long>(buffer.bytes),
+                  static_cast<unsigned long long>(buffer.bytesRead),
+                  static_cast<unsigned long long>(buffer.bytesWritten));
+    text += row;
+  }
   text += "waits\n";
   text += line("for mbarriers", static_cast<double>(report.barrierWaits));
   for (const auto &[name, count] : report.waitsByRole)

@@ -56,6 +56,8 @@ struct KernelCost {
   double bytesRead = 0, bytesWritten = 0;
   /// Multiplications and additions, by what is multiplied.
   double f16Operations = 0, bf16Operations = 0, tf32Operations = 0;
+  /// The same of whole tiles, as the tensor core carries them out.
+  double tileOperations = 0;
   /// Units of work, the CTAs that take them, and what the busiest CTA has in
   /// proportion to the average.
   int64_t units = 0, ctas = 0;

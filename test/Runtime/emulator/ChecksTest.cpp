@@ -43,6 +43,80 @@ TEST(Checks, ReadBeforeTheCopyIsComplete) {
   EXPECT_NE(error.find("the copy of PTX line"), std::string::npos) << error;
 }
 
+// cp.async writes as its thread does, at the wait for its group.
+TEST(Checks, CopiesOfThreadsAreTheirsBehindTheWait) {
+  const std::string copy = R"(
+    shl.b32 %r7, %r1, 4; add.u32 %r8, %r3, %r7; cvt.u64.u32 %rd7, %r7; add.u64 %rd7, %rd3, %rd7;
+    cp.async.cg.shared.global [%r8], [%rd7], 16;
+    cp.async.commit_group;)";
+  const std::string wait = "cp.async.wait_group 0;", meet = "bar.sync 2, 64;",
+                    others = "setp.ge.u32 %p3, %r1, 32; @%p3 ret;";
+  std::string body =
+      prologue + copy + wait + meet + others + copyOut + "ret;";
+  expectSilent(body, threads(64));
+  expectReport(without(body, wait), "its completion was not waited for",
+               threads(64));
+  expectReport(without(body, meet), "without a barrier between the two",
+               threads(64));
+  // A barrier before the wait orders nothing.
+  expectReport(replaced(body, wait + meet, meet + wait),
+               "its completion was not waited for|without a barrier",
+               threads(64));
+  // Its own thread, in the order in which copies are complete by then, too.
+  std::string own =
+      prologue + copy + wait + "ld.shared.b32 %r11, [%r8]; ret;";
+  expectSilent(own, threads(64));
+  own = replaced(own, wait, wait + meet + meet + meet);
+  EXPECT_NE(run(without(own, wait), threads(64))
+                .find("its completion was not waited for"),
+            std::string::npos);
+  own = replaced(own, "ld.shared.b32 %r11, [%r8]", "st.shared.b32 [%r8], %r1");
+  expectSilent(own, threads(64));
+  EXPECT_NE(run(without(own, wait), threads(64))
+                .find("its completion was not waited for"),
+            std::string::npos);
+  // An mbarrier that the copies' completion arrives at tells others, too.
+  std::string barrier =
+      prologue + "@%p1 mbarrier.init.shared.b64 [bar], 64; bar.sync 0;" + copy +
+      "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];" + waitBar + others +
+      copyOut + "ret;";
+  expectSilent(barrier, threads(64));
+  expectReport(without(barrier, waitBar), "its completion was not waited for",
+               threads(64));
+}
+
+// It is a generic access: the asynchronous proxy sees it behind a fence.
+TEST(Checks, CopiesOfThreadsNeedTheProxyFence) {
+  const std::string copy = R"(
+    shl.b32 %r7, %r1, 4; add.u32 %r8, %r3, %r7; cvt.u64.u32 %rd7, %r7; add.u64 %rd7, %rd3, %rd7;
+    cp.async.cg.shared.global [%r8], [%rd7], 16;
+    cp.async.commit_group;)";
+  const std::string wait = "cp.async.wait_group 0;", meet = "bar.sync 2, 64;";
+  std::string body = prologue + copy + wait + proxyFence + meet + store +
+                     waitRead + "ret;";
+  expectSilent(body, threads(64));
+  expectReport(without(body, proxyFence), "has not executed fence.proxy.async",
+               threads(64));
+  expectReport(replaced(body, wait + proxyFence, proxyFence + wait),
+               "has not executed fence.proxy.async", threads(64));
+  // By the thread that stores, behind the barrier.
+  expectSilent(replaced(body, proxyFence + meet, meet + proxyFence),
+               threads(64));
+  // Products read their operands through the same proxy.
+  std::string product = productBody();
+  const std::string fill =
+      "st.shared.v4.b32 [%r18], {%r15, %r15, %r15, %r15};";
+  product = replaced(product, fill,
+                     "cvt.u64.u32 %rd7, %r17; and.b64 %rd7, %rd7, 1023; "
+                     "add.u64 %rd7, %rd3, %rd7;"
+                     "cp.async.cg.shared.global [%r18], [%rd7], 16;"
+                     "cp.async.wait_all;") +
+            waitProducts + "ret;";
+  expectSilent(product, threads(128));
+  expectReport(without(product, proxyFence),
+               "has not executed fence.proxy.async", threads(128));
+}
+
 // A copy that happens to be complete: who did not wait for its barrier cannot
 // know.
 TEST(Checks, ReadOfACopyWithoutItsBarrier) {

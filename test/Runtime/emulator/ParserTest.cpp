@@ -32,6 +32,9 @@ TEST(Parser, RefusesWhatItDoesNotKnow) {
   expectError("wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r1, %r2}, "
               "%rd1, %rd2, %p1, 1, 1, 0, 0;",
               "accumulators");
+  expectError("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r1, %r2, "
+              "%r3, %r4}, %rd1, %rd2, %p1, 1, 1, -1, 0;",
+              "imm-trans of 0 or 1");
   expectError("tcgen05.wait::ld.sync.aligned;", "needs .target sm_100a");
   expectError("call printf, (%rd1);", "'printf'");
   expectError("setmaxnreg.inc.sync.aligned.u32 25;", "multiple of 8");

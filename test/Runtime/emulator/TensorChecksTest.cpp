@@ -38,7 +38,7 @@ std::vector<uint8_t> operands() {
 struct Launch {
   Order order = Order::InOrder;
   uint64_t seed = 0;
-  bool checks = true;
+  bool checks = true, strict = true;
   unsigned cluster = 1, grid = 1, threads = 128;
   uint64_t a = descA, b = descB, form = idesc;
 };
@@ -64,6 +64,7 @@ Outcome run(const std::string &body, const Launch &launch) {
   kernel.options.order = launch.order;
   kernel.options.seed = launch.seed;
   kernel.options.checks = launch.checks;
+  kernel.options.strict = launch.strict;
   kernel.options.roles = {"0-0 multiply"};
   uint64_t image = kernel.upload(operands());
   size_t count = 4096;
@@ -152,6 +153,13 @@ const std::string twoTiles =
     "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r37}, [%r4];\n" + waitLoads +
     "st.global.u64 [%rd5], %rd8; st.global.u32 [%rd5+4], %r37;\n" + end;
 
+/// The same, with the first tile's registers read behind the second's wait.
+std::string readLate() {
+  const std::string read = "cvt.u64.u32 %rd8, %r36;\n";
+  return replacedAt(without(twoTiles, read), 0, "st.global.u64",
+                    read + "st.global.u64");
+}
+
 /// Whether the output is `first`, `second` for each thread.
 bool gives(const std::vector<uint32_t> &out, float first, float second) {
   for (unsigned t = 0; t < 128; ++t) {
@@ -210,7 +218,7 @@ TEST(TensorChecks, CommitOfAnotherThreadDoesNotCover) {
 }
 
 TEST(TensorChecks, OverwrittenBeforeItsLoadsHaveCompleted) {
-  expectReport(without(twoTiles, waitLoads),
+  expectReport(without(readLate(), waitLoads),
                "it has not executed tcgen05.wait::ld");
   expectReport(without(twoTiles, before, 1),
                "tcgen05.fence::before_thread_sync since its tcgen05.wait::ld");
@@ -274,11 +282,7 @@ TEST(TensorChecks, MissingWaitsGiveWrongValues) {
   expectWrongValue(twoTiles, without(twoTiles, waitFor("full", 0, "W0")), 32,
                    48);
   // wait::ld: warps 1 to 3 hand the accumulator back before they have it.
-  std::string late = twoTiles;
-  late = replacedAt(late, 0, "cvt.u64.u32 %rd8, %r36;\n", "");
-  late = replacedAt(late, 0, "st.global.u64",
-                    "cvt.u64.u32 %rd8, %r36;\n"
-                    "st.global.u64");
+  std::string late = readLate();
   expectWrongValue(late, without(late, waitLoads), 32, 48);
   // wait::st: A of the product is stored by all warps.
   std::string stores =
@@ -306,17 +310,52 @@ TEST(TensorChecks, MissingWaitsGiveWrongValues) {
                    ones);
 }
 
-TEST(TensorChecks, RegistersOfLoadsMayBeReadBeforeTheWait) {
-  std::string body = start + mma + commit + waitFor("full", 0, "W0") + after +
-                     load +
-                     "st.global.u32 [%rd5], %r36;\n"
-                     "st.global.u32 [%rd5+4], %r36;\n" +
-                     waitLoads + end;
-  for (const Launch &launch : orders({})) {
-    Outcome outcome = run(body, launch);
+TEST(TensorChecks, RegistersOfLoadsAreReadBehindTheWait) {
+  std::string read = "st.global.u32 [%rd5], %r36;\n"
+                     "st.global.u32 [%rd5+4], %r36;\n";
+  std::string prefix =
+      start + mma + commit + waitFor("full", 0, "W0") + after + load;
+  expectSilent(prefix + waitLoads + read + end);
+  expectReport(prefix + read + waitLoads + end,
+               "reads a register that the tcgen05.ld of PTX line");
+  // One of two loads is behind the wait.
+  std::string two = prefix + waitLoads + replacedAll(load, "%r36", "%r37");
+  expectSilent(two + read + waitLoads + end);
+  expectReport(two + replacedAll(read, "%r36", "%r37") + waitLoads + end,
+               "reads a register that the tcgen05.ld of PTX line");
+  // Moves before the wait carry on what is not there yet.
+  std::string moved = prefix + "mov.b32 %r37, %r36;\n"
+                               "mov.b64 %rd8, {%r37, %r36};\n",
+              store = "st.global.u64 [%rd5], %rd8;\n";
+  expectSilent(moved + waitLoads + store + end);
+  expectReport(moved + store + waitLoads + end,
+               "reads a register that the tcgen05.ld of PTX line");
+  // What is written anew in between is no longer the load's.
+  expectSilent(prefix + "mov.b32 %r36, 7;\n" + read + waitLoads + end);
+  // Others leave it to ptxas to wait for registers: the values are there.
+  for (Launch launch : orders({})) {
+    launch.strict = false;
+    Outcome outcome = run(prefix + read + waitLoads + end, launch);
     EXPECT_EQ(outcome.error, "");
     EXPECT_TRUE(gives(outcome.out, 32, 32));
   }
+}
+
+// Triton leaves its last commit on its way and invalidates the mbarrier.
+TEST(TensorChecks, CommitToAnInvalidatedMbarrier) {
+  const std::string inval = "@%p1 mbarrier.inval.shared.b64 [full];\n",
+                    meet = "bar.sync 2, 128;\n";
+  std::string body = start + mma + commit + waitFor("full", 0, "W0") + meet +
+                     inval + after + end;
+  expectSilent(body);
+  std::string early = start + mma + replacedAll(commit, "full", "other") +
+                      waitFor("other", 0, "W0") + commit + inval + meet + meet +
+                      after + end;
+  expectAdversarial(early, "whose mbarrier was invalidated before|the CTA "
+                           "exits while");
+  Launch lax;
+  lax.strict = false;
+  expectSilent(early, lax);
 }
 
 TEST(TensorChecks, OperandsAreReadUntilTheCommit) {
@@ -330,6 +369,22 @@ TEST(TensorChecks, OperandsAreReadUntilTheCommit) {
 
 TEST(TensorChecks, OperandsNeedTheProxyFence) {
   expectReport(without(twoTiles, "fence.proxy.async.shared::cta;\n"),
+               "has not executed fence.proxy.async");
+}
+
+TEST(TensorChecks, OperandsCopiedByThreadsNeedTheProxyFence) {
+  std::string wait = "cp.async.commit_group; cp.async.wait_group 0;\n",
+              fence = "fence.proxy.async.shared::cta;\n";
+  std::string body = replacedAll(
+      twoTiles, "ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%rd1];\n", "");
+  body =
+      replacedAll(body, "st.shared.v4.b32 [%r6], {%r10, %r11, %r12, %r13};\n",
+                  "cp.async.cg.shared.global [%r6], [%rd1], 16;\n");
+  body = replacedAll(body, fence, wait + fence);
+  expectSilent(body);
+  expectReport(without(body, fence), "has not executed fence.proxy.async");
+  // The fence comes too early.
+  expectReport(replacedAll(body, wait + fence, fence + wait),
                "has not executed fence.proxy.async");
 }
 

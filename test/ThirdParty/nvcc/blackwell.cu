@@ -102,6 +102,7 @@ template <int ctas> __device__ void gemm(const CUtensorMap &a, const CUtensorMap
   }
   asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
   __syncthreads();
+  asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
   if (ctas == 2)
     clusterSync();
   if (warp == 0) {
