@@ -41,9 +41,7 @@ static void addSchedulePasses(OpPassManager &pm, const arch::Target &target,
   routes.registerOperands = target.generation == arch::Generation::Hopper;
   routes.tf32Operands = target.multipliesTf32;
   pm.addNestedPass<mlp::GraphOp>(createRouteProductsPass(routes));
-  // Load tasks of other targets do not await tiles yet.
-  if (target.generation == arch::Generation::Hopper)
-    pm.addNestedPass<mlp::GraphOp>(createChainLaunchesPass());
+  pm.addNestedPass<mlp::GraphOp>(createChainLaunchesPass());
   SelectSchedulePassOptions schedule;
   schedule.target = target.name.str();
   schedule.tuning = tuningFile.str();

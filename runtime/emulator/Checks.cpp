@@ -179,8 +179,16 @@ bool Executor::checkSharedWrite(Warp &warp, const Inst &inst, int lane,
       return false;
     if (!isSame && !checkReader(warp, inst, lane, owner, w, mask))
       return false;
-    shadow.words[w] = (word & initMask) | mask | mask << writeShift | mine;
-    shadow.sites[w] = inst.source;
+    // A strong write does not hide the weak one of its lane right before it.
+    constexpr uint64_t strengths = uint64_t(3) << strengthShift,
+                       place = ~(strengths | initMask | initMask << writeShift);
+    bool hidesWeak = (word & place) == (mine & place) &&
+                     strengthOfWord(word) == Scope::None &&
+                     (word >> writeShift & mask);
+    shadow.words[w] = (word & initMask) | mask | mask << writeShift |
+                      (hidesWeak ? mine & ~strengths : mine);
+    if (!hidesWeak)
+      shadow.sites[w] = inst.source;
     shadow.reads[w] = 0;
   }
   return true;

@@ -129,6 +129,8 @@ static Array parseArray(const std::string &name, std::string text,
                         const std::string &where) {
   Array array;
   array.name = name;
+  if (name.empty() || text.empty())
+    throw UsageError(where + ": expected NAME=FILE.npy or NAME=TYPE[EXTENTS]");
   if (text.rfind("zeros:", 0) == 0) {
     array.fill = 0;
     text = text.substr(6);
@@ -313,7 +315,9 @@ static json readJson(const std::string &path) {
   try {
     return json::parse(file);
   } catch (const json::exception &error) {
-    throw UsageError(path + ": " + error.what());
+    // Without the library's number of the error, "[json...] ".
+    std::string why = error.what();
+    throw UsageError(path + ": " + why.substr(why.find("] ") + 2));
   }
 }
 
@@ -476,12 +480,12 @@ static emulator::Order orderOf(const std::string &name) {
 }
 
 static void fillRuns(const Texts &texts, Job &job) {
+  if (texts.numSeeds == 0)
+    throw UsageError("--seeds must be at least 1");
   for (size_t begin = 0; begin <= texts.orders.size();) {
     size_t end = std::min(texts.orders.find(',', begin), texts.orders.size());
     emulator::Order order = orderOf(texts.orders.substr(begin, end - begin));
-    uint64_t count = order == emulator::Order::InOrder
-                         ? 1
-                         : std::max<uint64_t>(1, texts.numSeeds);
+    uint64_t count = order == emulator::Order::InOrder ? 1 : texts.numSeeds;
     for (uint64_t i = 0; i < count; ++i)
       job.runs.push_back({order, texts.seed + i});
     begin = end + 1;

@@ -141,7 +141,10 @@ static bool compare(const Array &array, const unsigned char *bytes) {
   if (type && elementBytes(*type) == elementBytes(*array.element) &&
       (file.descr[1] == 'V' || file.descr == "<u2"))
     type = array.element;
-  if (!type || file.bytes.size() / elementBytes(*type) != elements)
+  if (!type)
+    throw UsageError(array.expected + ": has elements of type '" + file.descr +
+                     "', which are not supported");
+  if (file.bytes.size() / elementBytes(*type) != elements)
     throw UsageError(array.expected + ": has not the " +
                      std::to_string(elements) + " elements of '" + array.name +
                      "'");
@@ -223,8 +226,16 @@ int Session::list(const emulator::Module &module) const {
                 name.c_str(),
                 static_cast<unsigned long long>(info.staticSmemBytes),
                 info.peakRegisters);
+    auto printExtents = [](const char *what, const uint32_t (&extents)[3]) {
+      if (extents[0])
+        std::printf("  %s: %u,%u,%u\n", what, extents[0], extents[1],
+                    extents[2]);
+    };
+    printExtents("block (.reqntid)", info.requiredThreads);
+    printExtents("block, at most (.maxntid)", info.maxThreads);
+    printExtents("cluster (.reqnctapercluster)", info.requiredCluster);
     for (const emulator::Module::Param &param : info.params)
-      std::printf("  %s: %llu bytes\n", param.name.c_str(),
+      std::printf("  parameter %s: %llu bytes\n", param.name.c_str(),
                   static_cast<unsigned long long>(param.bytes));
   }
   return ran;
@@ -374,9 +385,16 @@ int Session::runOnce(const Run &run) {
     entry["order"] = name;
     reports.push_back(entry);
   }
+  if (error && report.ctas == 0) // the launch never began
+    throw UsageError(error.text());
   if (error) {
     std::fprintf(stderr, "%s (%s):\n", job.kernel.c_str(), name.c_str());
     printPtxError(job, ptx, error.text());
+    if (error.text().find("shared memory is 0x") != std::string::npos)
+      std::fprintf(stderr,
+                   "note: --smem gives the kernel %u bytes of dynamic shared "
+                   "memory\n",
+                   job.shape.dynamicSmemBytes);
     return interruptFlag.load() ? interrupted : found;
   }
   std::printf("%s (%s): %llu CTAs, %llu instructions of warps%s\n",
@@ -391,7 +409,7 @@ int Session::runOnce(const Run &run) {
 
 int Session::run() {
   std::ifstream file(job.ptx, std::ios::binary);
-  if (!file)
+  if (file.peek() == std::ifstream::traits_type::eof() && !file.eof())
     throw UsageError(job.ptx + ": " + std::strerror(errno));
   ptx.assign(std::istreambuf_iterator<char>(file), {});
   if (!job.list)

@@ -37,6 +37,8 @@ LogicalResult TaskEmitter::emitLoadBlock(Block &block, const LoadRole &role) {
       if (failed(emitIf(op, nested)))
         return failure();
     } else if (auto await = dyn_cast<tile::AwaitOp>(op)) {
+      if (!role.awaits)
+        continue;
       if (role.wholeWarp)
         emitAwait(await);
       else if (role.part != LoadPart::Inputs)

@@ -117,7 +117,24 @@ LogicalResult BlackwellEmitter::emitDrain(tile::DrainOp drain, Unit &unit) {
       for (int64_t i = 0; i < slotsPerEntry; ++i)
         m.mbarrierArrive(loadVariable(b, pending[i], b.getI32Type()));
     });
+  if (drain.getSignals())
+    signalTile(drain, unit);
   return success();
+}
+
+/// A tile has two flags: those who await it wait for both. Of a pair each CTA
+/// sets one, else the first warp of each 64 rows.
+void BlackwellEmitter::signalTile(tile::DrainOp drain, const Unit &unit) {
+  ifThen(eq(lane, c(0)), [&] { m.bulkWait(0); }); // complete, and visible
+  m.warpBarrier();
+  m.namedBarrier(c(drainBarrier), arch::warpThreads * numDrainWarps);
+  Value first = andi(quarter, c(layout.pairs ? 3 : 1));
+  ifThen(eq(ori(first, lane), c(0)), [&] {
+    Value flag = add(shl(unit.tileIndex, 1), layout.pairs ? rank : pair);
+    m.publishTag(
+        m.offset(mapped(drain.getSignals()), mul64(zext64(flag), m.i64(8))),
+        mapped(drain.getTag()));
+  });
 }
 
 void BlackwellEmitter::emitDrainEntry(tile::DrainOp drain, Unit &unit,

@@ -132,18 +132,30 @@ void BlackwellEmitter::emitBoxCopy(Value address, Value map,
 }
 
 LogicalResult BlackwellEmitter::emitLoadRole(Value pool) {
-  copiesForPair = layout.pairs && pool == layout.operandPool;
+  bool ofProducts = pool == layout.operandPool;
+  copiesForPair = layout.pairs && ofProducts;
+  // Only products read what the launch itself computes; the flags of that are
+  // polled by the lanes of a warp.
+  LoadRole role{pool};
+  role.awaits = ofProducts;
+  role.wholeWarp = ofProducts && layout.awaits;
   tile::ForEachUnitOp units = unitsOf(findTask(kernel, tile::TaskKind::Load));
   createRoleState();
   LogicalResult result = emitUnits(units, [&](unsigned i, Unit &) {
-    return emitLoadBlock(units.getBodies()[i].front(), LoadRole{pool});
+    return emitLoadBlock(units.getBodies()[i].front(), role);
   });
   // No arrival may be outstanding when the CTA exits: wait until every slot is
   // empty.
-  forRange(c(layout.pools.find(pool)->second.slots), [&](Value) {
-    waitEmpty(pool, currentSlot(pool));
-    advance(pool);
-  });
+  auto waitForAll = [&] {
+    forRange(c(layout.pools.find(pool)->second.slots), [&](Value) {
+      waitEmpty(pool, currentSlot(pool));
+      advance(pool);
+    });
+  };
+  if (role.wholeWarp)
+    ifThen(eq(lane, c(0)), waitForAll);
+  else
+    waitForAll();
   return result;
 }
 
@@ -196,6 +208,8 @@ FailureOr<Operation *> BlackwellEmitter::emit() {
   ifThen(ult(warp, c(firstDrainWarp)), [&] {
     setRegisters(loadRegisters, /*increase=*/false);
     role(loadWarp, [&] {
+      if (layout.awaits)
+        return emitLoadRole(layout.operandPool);
       return oneThread([&] { return emitLoadRole(layout.operandPool); });
     });
     role(multiplyWarp, [&] {

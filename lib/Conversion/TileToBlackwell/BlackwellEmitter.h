@@ -55,6 +55,8 @@ struct KernelLayout : TaskLayout {
   int64_t scratchOffset = 0; // for column sums of drains
   /// Whether two CTAs share a tile.
   bool pairs = false;
+  /// Whether products read what drains of the launch store.
+  bool awaits = false;
   /// Sets of accumulators in tensor memory, the columns of one, and what is
   /// allocated for all.
   int64_t sets = 0, setColumns = 0, columns = 0;
@@ -130,6 +132,9 @@ private:
   readAccumulators(tile::DrainOp drain, Unit &unit, mlir::Value column,
                    int64_t count, mlir::Value isLast);
   void releaseSet();
+  /// Tells who awaits the tile, or this CTA's half of one of a pair, that all
+  /// warps have stored it.
+  void signalTile(tile::DrainOp drain, const Unit &unit);
   void emitStores(tile::DrainOp drain, mlir::Value chunk,
                   llvm::ArrayRef<Slot> entry, bool deferRelease);
 

@@ -64,10 +64,6 @@ static LogicalResult checkDrain(tile::DrainOp drain,
     return drain.emitError("expects entries of ")
            << ctaRows / 2 << " or " << ctaRows << " rows, but got "
            << drain.getEntryRows();
-  if (drain.getSignals())
-    return drain.emitError("signals the tiles it stores, which has no lowering "
-                           "to ")
-           << target.name;
   if (drain.getEntryCols() != entryCols)
     return drain.emitError("expects entries of ")
            << entryCols << " columns on " << target.name << ", but got "
@@ -155,6 +151,7 @@ FailureOr<KernelLayout> blackwell::computeLayout(tile::KernelOp kernel,
   }
   int64_t numSums = 0;
   layout.pairs = !kernel.getBlock().getOps<tile::ClusterRankOp>().empty();
+  kernel.walk([&](tile::AwaitOp) { layout.awaits = true; });
   WalkResult result = kernel.walk([&](Operation *op) -> WalkResult {
     if (auto space = dyn_cast<tile::SpaceOp>(op))
       return checkSpace(space, layout.pairs, target);

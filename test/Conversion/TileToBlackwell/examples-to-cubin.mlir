@@ -25,6 +25,21 @@
 
 // RUN: kernel-opt %examples/mlp_gelu_backward.mlir --matmul-precision=fp16 --emit=cubin --target=sm_100f,sm_100a --ptxas=%ptxas --dump-dir=%t/fp16 -o %t/fp16.cubins/
 // RUN: %python %S/Inputs/check_reports.py %t/fp16.cubins %t/fp16 | FileCheck %s --check-prefix=SAID
+// A conversion and one launch: products of what the launch itself stores wait for
+// the tiles' flags, which a drain sets when all its warps have stored.
+// RUN: ls %t/fp16.cubins | FileCheck %s --check-prefix=STEPS --implicit-check-not=launch0 --implicit-check-not=launch2
+// STEPS: convert0.sm_100f.cubin
+// STEPS: launch1.sm_100f.cubin
+// RUN: cat %t/fp16/*__m256n128_launch1.sm_100f.ptx | FileCheck %s --check-prefix=CHAIN
+// CHAIN: ld.acquire.gpu.global.b64
+// CHAIN: fence.proxy.async;
+// CHAIN: bar.warp.sync
+// CHAIN: cp.async.bulk.tensor.{{[23]}}d.shared::cluster.global
+// CHAIN: tcgen05.ld
+// CHAIN: cp.async.bulk.tensor.2d.global.shared::cta
+// CHAIN: cp.async.bulk.wait_group{{[[:space:]]+}}0;
+// CHAIN: bar.sync {{[[:space:]]*}}1, 128;
+// CHAIN: st.release.gpu.global.b64
 // RUN: kernel-opt %examples/mlp_gelu_backward.mlir --matmul-precision=bf16x3 --emit=cubin --target=sm_100f,sm_100a --ptxas=%ptxas --dump-dir=%t/bf16x3 -o %t/bf16x3.cubins/
 // RUN: %python %S/Inputs/check_reports.py %t/bf16x3.cubins %t/bf16x3 | FileCheck %s --check-prefix=SAID
 

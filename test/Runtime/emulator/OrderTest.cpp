@@ -53,6 +53,18 @@ TEST(Order, ReleaseAndAcquire) {
     expectReport(handover(meet + release, poll(load) + meet), race, grid(2));
 }
 
+// One lane clears a sum and all add to it: its own addition comes between.
+TEST(Order, StrongWritesDoNotHideWeakOnes) {
+  std::string body = prologue +
+                     "mov.u32 %r10, 0; @%p1 st.shared.b32 [%r3], "
+                     "%r10;" +
+                     meet + "atom.shared.add.u32 %r11, [%r3], 1; ret;";
+  expectSilent(body);
+  expectReport(without(body, meet), sharedRace);
+  expectSilent(
+      replaced(without(body, meet), "st.shared", "st.relaxed.cta.shared"));
+}
+
 // A lane that sets or sees a flag does so for itself.
 TEST(Order, LanesOfAWarp) {
   expectReport(handover(release, acquire + meet), race, grid(2));

@@ -168,6 +168,8 @@ protected:
     mlir::Value pool;
     LoadPart part = LoadPart::All;
     bool wholeWarp = false;
+    /// Whether what it loads may have to be awaited.
+    bool awaits = true;
   };
   mlir::LogicalResult emitLoadBlock(mlir::Block &block, const LoadRole &role);
   bool isOfRole(tile::CopyOp copy, const LoadRole &role);
