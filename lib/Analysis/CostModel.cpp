@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "backfuse/Analysis/CostModel.h"
 #include "backfuse/Analysis/EntryLayout.h"
+#include "backfuse/Analysis/Padding.h"
 #include "dialects/Mlp/IR/MlpOps.h"
 #include "dialects/Tile/IR/TileDialect.h"
 
@@ -430,21 +431,69 @@ static double tensorBytes(Type type, ExtentValue valueOf) {
                   : std::numeric_limits<double>::infinity();
 }
 
-static KernelCost predictLaunch(mlp::LaunchOp launch, const TileConfig &config,
+/// Bytes of a value of the graph; its rows, where they are padded, up to a
+/// multiple of `padding`.
+static double valueBytes(Value value, int64_t padding, ExtentValue valueOf) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !isPadded(value))
+    return tensorBytes(value.getType(), valueOf);
+  std::optional<mlp::Extent> rows =
+      mlp::getExtentOfAxes(type, 0, type.getRank() - 1);
+  if (!rows)
+    return std::numeric_limits<double>::infinity();
+  return double(llvm::alignTo(valueOf(*rows), padding)) *
+         double(valueOf(mlp::getExtent(type, type.getRank() - 1))) *
+         elementBytes(type);
+}
+
+/// Bytes of the partial sums that a conversion leaves to the next launch.
+static double partialBytes(mlp::ConvertOp convert, ExtentValue valueOf) {
+  auto type = cast<RankedTensorType>(convert.getX().getType());
+  std::optional<mlp::Extent> rows =
+      mlp::getExtentOfAxes(type, 0, type.getRank() - 1);
+  if (!convert.getSum() || !rows)
+    return 0;
+  return 4.0 *
+         double(llvm::divideCeil(valueOf(*rows), tile::ConvertOp::sumRows)) *
+         double(valueOf(mlp::getExtent(type, type.getRank() - 1)));
+}
+
+static KernelCost predictLaunch(mlp::LaunchOp launch,
+                                ArrayRef<mlp::ConvertOp> converts,
+                                const TileConfig &config, int64_t padding,
                                 const arch::Rates &rates, ExtentValue valueOf,
                                 ArrayRef<int64_t> splits) {
   KernelCost kernel;
-  llvm::SetVector<Value> read;
+  // Values read, and to a multiple of how many rows: of tiles, or of steps.
+  llvm::MapVector<Value, int64_t> read;
   SmallVector<Space> spaces;
   for (auto [fused, split] : llvm::zip(launch.getFusedOps(), splits)) {
     spaces.push_back(
         describeSpace(fused, config, rates, valueOf, split, kernel));
-    read.insert(fused->operand_begin(), fused->operand_end());
+    SmallVector<int64_t, 3> tile = config.tileOf(fused);
+    auto see = [&](Value value, int64_t rows) {
+      read[value] = std::max(read[value], rows);
+    };
+    for (unsigned i = 0; i < fused.getNumContractions(); ++i) {
+      mlp::ContractionAttr attr = fused.getContraction(i);
+      see(fused.getA(i),
+          attr.getA() == mlp::Major::KMajor ? tile[0] : tile[2]);
+      see(fused.getB(i),
+          attr.getB() == mlp::Major::KMajor ? tile[1] : tile[2]);
+    }
+    for (Value value : fused.getElementOperands())
+      see(value, tile[0]);
   }
-  for (Value value : read)
-    kernel.bytesRead += tensorBytes(value.getType(), valueOf);
-  for (Type type : launch.getResultTypes())
-    kernel.bytesWritten += tensorBytes(type, valueOf);
+  for (auto [value, rows] : read)
+    kernel.bytesRead += valueBytes(value, rows, valueOf);
+  for (Value result : launch.getResults())
+    kernel.bytesWritten += valueBytes(result, padding, valueOf);
+  for (mlp::ConvertOp convert : converts)
+    if (convert.getSum()) {
+      kernel.bytesRead += partialBytes(convert, valueOf);
+      kernel.bytesWritten +=
+          tensorBytes(convert.getOutputs().back().getType(), valueOf);
+    }
 
   llvm::stable_sort(
       spaces, [](const Space &a, const Space &b) { return a.order < b.order; });
@@ -504,13 +553,14 @@ static KernelCost predictLaunch(mlp::LaunchOp launch, const TileConfig &config,
 }
 
 static KernelCost predictConversion(ArrayRef<mlp::ConvertOp> converts,
-                                    const arch::Rates &rates,
+                                    int64_t padding, const arch::Rates &rates,
                                     ExtentValue valueOf) {
   KernelCost kernel;
   for (mlp::ConvertOp convert : converts) {
     kernel.bytesRead += tensorBytes(convert.getX().getType(), valueOf);
-    for (Type type : convert.getOutputs().getTypes())
-      kernel.bytesWritten += tensorBytes(type, valueOf);
+    for (Value copy : convert.getOutputs().take_front(convert.getNumCopies()))
+      kernel.bytesWritten += valueBytes(copy, padding, valueOf);
+    kernel.bytesWritten += partialBytes(convert, valueOf);
   }
   kernel.memoryMicroseconds = (kernel.bytesRead + kernel.bytesWritten) /
                               rates.convertBytesPerSecond * 1e6;
@@ -533,8 +583,10 @@ SmallVector<KernelCost> backfuse::predictKernels(mlp::GraphOp graph,
     decideBound(kernel);
     kernels.push_back(std::move(kernel));
   };
+  int64_t padding = paddingOf(
+      graph, [&](mlp::FusedOp fused) { return config.tileOf(fused)[0]; });
   // As convert-mlp-to-tile does: conversions that stand together are one
-  // kernel.
+  // kernel, and the launch after it finishes their sums.
   SmallVector<mlp::ConvertOp> converts;
   for (Operation &op : graph.getBody().front().without_terminator()) {
     if (auto convert = dyn_cast<mlp::ConvertOp>(op)) {
@@ -542,12 +594,13 @@ SmallVector<KernelCost> backfuse::predictKernels(mlp::GraphOp graph,
       continue;
     }
     if (!converts.empty())
-      add(predictConversion(converts, rates, valueOf), "convert");
-    converts.clear();
+      add(predictConversion(converts, padding, rates, valueOf), "convert");
     auto launch = cast<mlp::LaunchOp>(op);
     size_t count = launch.getFusedOps().size();
-    add(predictLaunch(launch, config, rates, valueOf, splits.take_front(count)),
+    add(predictLaunch(launch, converts, config, padding, rates, valueOf,
+                      splits.take_front(count)),
         "launch");
+    converts.clear();
     splits = splits.drop_front(count);
   }
   return kernels;

@@ -27,10 +27,10 @@ static const arch::Rates h200 = {
     // 192 KB in flight reach 91 bytes a cycle in a lone SM (measured): at most
     // 2100, of which a part is the queue of a saturated port (inferred).
     /*loadLatencyCycles=*/1000,
-    // Fitted, all three: steps of 64, 128 and 256 rows take 950 to 1170 cycles.
-    /*convertStepCycles=*/880,
-    /*convertMmaShare=*/0.86,
-    /*convertL2BytesPerCycle=*/46,
+    // Fitted, all three, to 022 in 62 forced schedules and token counts.
+    /*convertStepCycles=*/776,
+    /*convertMmaShare=*/0.94,
+    /*convertL2BytesPerCycle=*/48.9,
     /*drainCycles=*/0,
     // Fitted, both. Eight warps share the work.
     /*drainCyclesPerOperation=*/110,
@@ -38,10 +38,11 @@ static const arch::Rates h200 = {
     // Fitted.
     /*unitCycles=*/1220,
     // Fitted: written and read by way of L2, and waited for.
-    /*splitTraffic=*/3,
+    /*splitTraffic=*/3.5,
     /*splitMicroseconds=*/4.0,
-    // Measured with clocks in the kernel: stores, fence, flag, first loads.
-    /*chainMicroseconds=*/4.0,
+    // Fitted, beside what units and splits take. Clocks in the kernel say 4 for
+    // stores, fence, flag and first loads.
+    /*chainMicroseconds=*/1.5,
     // A copy reaches 4.2, TMA loads alone 4.32 (measured).
     /*memoryBytesPerSecond=*/4.1e12,
     // 20 us for the 56 MB of workload 022 at 64 tokens (measured by ncu).
@@ -51,7 +52,7 @@ static const arch::Rates h200 = {
     // Fitted; 3 measured in a hand-written kernel.
     /*coldMicroseconds=*/2.0,
     // Fitted; 7 to 8 measured for a second launch at 128 tokens.
-    /*nextLaunchMicroseconds=*/7.0};
+    /*nextLaunchMicroseconds=*/5.8};
 
 /// B200, which nobody of this project has measured. Each number is a published
 /// one, or the H200's carried over by a ratio that the comment names. Published

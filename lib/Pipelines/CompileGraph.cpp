@@ -167,43 +167,169 @@ LogicalResult backfuse::buildBundle(ModuleOp module,
 // Printing
 //===----------------------------------------------------------------------===//
 
-/// An expression with names, fully bracketed.
-static std::string print(const bundle::ExprT &expr,
-                         const bundle::GraphT &graph) {
-  std::vector<std::string> stack;
+namespace {
+/// Expressions and buffers of one variant as text.
+class PlanPrinter {
+public:
+  PlanPrinter(const bundle::GraphT &graph) : graph(graph) {}
+
+  /// With the graph's names and operators in MLIR's words.
+  std::string print(const bundle::ExprT &expr) const {
+    return format(expr).full;
+  }
+  /// The same for bytes of workspace: from a part that has a name.
+  std::string printOffset(const bundle::ExprT &expr) const {
+    return format(expr).named;
+  }
+  /// The place of a buffer, by the tensor's name or the part of the workspace.
+  std::string print(const bundle::BufferT &buffer) const;
+  /// Names the part of the workspace that begins at `offset`, if it has none.
+  void namePart(const bundle::ExprT &offset);
+  /// A line for each part: where it begins.
+  void printParts(llvm::raw_ostream &os) const;
+
+private:
+  const bundle::GraphT &graph;
+  /// From an offset to the name of the part; names and where they begin, in
+  /// order.
+  std::map<std::string, std::string> parts;
+  std::vector<std::pair<std::string, std::string>> definitions;
+
+  /// How an expression binds; and its text without and with names of parts.
+  static constexpr int atom = 9;
+  struct Text {
+    int precedence;
+    bundle::ExprOp op;
+    std::string full, named;
+  };
+  Text format(const bundle::ExprT &expr) const;
+  Text combine(bundle::ExprOp op, const Text &lhs, const Text &rhs) const;
+};
+} // namespace
+
+/// An operator's word and how strongly it binds; calls have no word.
+static std::pair<StringRef, int> operatorOf(bundle::ExprOp op) {
+  switch (op) {
+  case bundle::ExprOp::Add:
+    return {"+", 4};
+  case bundle::ExprOp::Sub:
+    return {"-", 4};
+  case bundle::ExprOp::Mul:
+    return {"*", 5};
+  case bundle::ExprOp::FloorDiv:
+    return {"floordiv", 5};
+  case bundle::ExprOp::CeilDiv:
+    return {"ceildiv", 5};
+  case bundle::ExprOp::Mod:
+    return {"mod", 5};
+  case bundle::ExprOp::Lt:
+    return {"<", 3};
+  case bundle::ExprOp::Le:
+    return {"<=", 3};
+  case bundle::ExprOp::Eq:
+    return {"==", 3};
+  case bundle::ExprOp::Ne:
+    return {"!=", 3};
+  case bundle::ExprOp::And:
+    return {"and", 2};
+  case bundle::ExprOp::Or:
+    return {"or", 1};
+  default:
+    return {"", 0};
+  }
+}
+
+PlanPrinter::Text PlanPrinter::combine(bundle::ExprOp op, const Text &lhs,
+                                       const Text &rhs) const {
+  auto [word, precedence] = operatorOf(op);
+  auto bracket = [&, precedence = precedence](const Text &text,
+                                              const std::string &words,
+                                              bool isLeft) {
+    // Of one strength only the same operators stand in a row, and sums.
+    bool fits = text.precedence > precedence ||
+                (isLeft && text.precedence == precedence &&
+                 (text.op == op || precedence == 4));
+    return fits ? words : "(" + words + ")";
+  };
+  auto join = [&, word = word](const std::string &x, const std::string &y) {
+    return (Twine(x) + " " + word + " " + y).str();
+  };
+  // Offsets are sums, with what came before on the left.
+  Text before = lhs;
+  if (parts.count(lhs.full))
+    before.precedence = atom;
+  std::string right = bracket(rhs, rhs.full, false);
+  return {precedence, op, join(bracket(lhs, lhs.full, true), right),
+          join(bracket(before, lhs.named, true), right)};
+}
+
+PlanPrinter::Text PlanPrinter::format(const bundle::ExprT &expr) const {
+  std::vector<Text> stack;
   auto pop = [&] {
-    std::string top = stack.empty() ? "?" : stack.back();
-    if (!stack.empty())
+    Text top{atom, bundle::ExprOp::Const, "?", "?"};
+    if (!stack.empty()) {
+      top = stack.back();
       stack.pop_back();
+    }
     return top;
+  };
+  auto push = [&](std::string text) {
+    stack.push_back({atom, bundle::ExprOp::Const, text, text});
   };
   for (const bundle::ExprNode &node : expr.nodes) {
     switch (node.op()) {
     case bundle::ExprOp::Const:
-      stack.push_back(std::to_string(node.value()));
+      push(std::to_string(node.value()));
       break;
     case bundle::ExprOp::Dim:
-      stack.push_back(graph.dims[node.value()]);
+      push(graph.dims[node.value()]);
       break;
     case bundle::ExprOp::Param:
-      stack.push_back(graph.params[node.value()]->name);
+      push(graph.params[node.value()]->name);
       break;
     case bundle::ExprOp::SmCount:
-      stack.push_back("SMs");
+      push("SMs");
       break;
+    case bundle::ExprOp::Not:
+      push("not(" + pop().full + ")");
+      break;
+    case bundle::ExprOp::Min:
+    case bundle::ExprOp::Max: {
+      std::string rhs = pop().full, lhs = pop().full;
+      push((node.op() == bundle::ExprOp::Min ? "min(" : "max(") + lhs + ", " +
+           rhs + ")");
+      break;
+    }
+    case bundle::ExprOp::Select: {
+      std::string no = pop().full, yes = pop().full, condition = pop().full;
+      push("select(" + condition + ", " + yes + ", " + no + ")");
+      break;
+    }
     default: {
-      std::string rhs = pop(), lhs = pop();
-      stack.push_back("(" + lhs + " " + bundle::EnumNameExprOp(node.op()) +
-                      " " + rhs + ")");
+      Text rhs = pop(), lhs = pop();
+      stack.push_back(combine(node.op(), lhs, rhs));
     }
     }
+    if (auto part = parts.find(stack.back().full);
+        part != parts.end() && stack.back().precedence != atom)
+      stack.back().named = part->second;
   }
   return pop();
 }
 
-/// The place of a buffer, by the tensor's name.
-static std::string print(const bundle::BufferT &buffer,
-                         const bundle::GraphT &graph) {
+void PlanPrinter::namePart(const bundle::ExprT &offset) {
+  Text text = format(offset);
+  std::string name = "w" + std::to_string(parts.size());
+  if (parts.emplace(text.full, name).second)
+    definitions.push_back({name, text.named});
+}
+
+void PlanPrinter::printParts(llvm::raw_ostream &os) const {
+  for (const auto &[name, offset] : definitions)
+    os << "      " << name << " at " << offset << "\n";
+}
+
+std::string PlanPrinter::print(const bundle::BufferT &buffer) const {
   switch (buffer.space) {
   case bundle::Space::Input:
     return "input " + graph.inputs[buffer.index]->name;
@@ -212,30 +338,36 @@ static std::string print(const bundle::BufferT &buffer,
   case bundle::Space::Workspace:
     break;
   }
-  return "workspace at " + (buffer.offset ? print(*buffer.offset, graph) : "0");
+  std::string offset = buffer.offset ? format(*buffer.offset).full : "0";
+  auto part = parts.find(offset);
+  return "workspace " + (part == parts.end() ? "at " + offset : part->second);
 }
 
 static void print(llvm::raw_ostream &os, const bundle::KernelArgT &argument,
-                  const bundle::GraphT &graph) {
+                  const PlanPrinter &printer, const bundle::GraphT &graph) {
   os << "      ";
   switch (argument.kind) {
   case bundle::ArgKind::Map: {
     const bundle::TensorMapT &map = *argument.map;
-    os << "map of " << print(*map.buffer, graph) << ": "
+    os << "map of " << printer.print(*map.buffer) << ": "
        << bundle::EnumNameMapType(map.type) << " ";
     llvm::interleave(
-        map.sizes, os, [&](const auto &size) { os << print(*size, graph); },
+        map.sizes, os,
+        [&](const auto &size) {
+          std::string text = printer.print(*size);
+          os << (size->nodes.size() > 1 ? "(" + text + ")" : text);
+        },
         " x ");
     os << ", box ";
     llvm::interleave(map.box, os, " x ");
     break;
   }
   case bundle::ArgKind::Pointer:
-    os << "pointer to " << print(*argument.buffer, graph);
+    os << "pointer to " << printer.print(*argument.buffer);
     break;
   case bundle::ArgKind::Int32:
   case bundle::ArgKind::Int64:
-    os << "value " << print(*argument.value, graph);
+    os << "value " << printer.print(*argument.value);
     break;
   case bundle::ArgKind::Float32:
     os << "parameter " << graph.params[argument.param]->name;
@@ -255,10 +387,21 @@ std::string backfuse::printPlan(const bundle::BundleT &bundle) {
   for (const auto &target : bundle.targets) {
     os << "target " << target->name << "\n";
     for (const auto &variant : target->variants) {
+      PlanPrinter printer(graph);
+      for (const auto &step : variant->steps)
+        if (const bundle::KernelLaunchT *launch = step->body.AsKernelLaunch())
+          for (const auto &argument : launch->args)
+            for (const bundle::BufferT *buffer :
+                 {argument->buffer.get(),
+                  argument->map ? argument->map->buffer.get() : nullptr})
+              if (buffer && buffer->space == bundle::Space::Workspace &&
+                  buffer->offset)
+                printer.namePart(*buffer->offset);
       os << "  variant " << variant->name << "\n"
-         << "    when " << print(*variant->guard, graph) << "\n"
-         << "    workspace " << print(*variant->workspace_bytes, graph)
+         << "    when " << printer.print(*variant->guard) << "\n"
+         << "    workspace " << printer.printOffset(*variant->workspace_bytes)
          << " bytes\n";
+      printer.printParts(os);
       for (const auto &product : variant->products)
         os << "    product at op " << product->op << ": " << product->route
            << "\n";
@@ -273,16 +416,17 @@ std::string backfuse::printPlan(const bundle::BundleT &bundle) {
              << (launch->cooperative ? ", cooperative" : "")
              << (launch->dependent ? ", dependent" : "") << "\n";
           for (const auto &argument : launch->args)
-            print(os, *argument, graph);
+            print(os, *argument, printer, graph);
         } else if (const bundle::ZeroFillT *fill = step->body.AsZeroFill()) {
-          os << "    zero fill " << print(*fill->buffer, graph) << ", "
-             << print(*fill->bytes, graph) << " bytes\n";
+          os << "    zero fill " << printer.print(*fill->buffer) << ", "
+             << printer.print(*fill->bytes) << " bytes\n";
         }
       }
     }
   }
   for (const auto &refusal : bundle.refusals)
-    os << "refused when " << print(*refusal->condition, graph) << ": "
+    os << "refused when " << PlanPrinter(graph).print(*refusal->condition)
+       << ": "
        << refusal->reason << "\n";
   return text;
 }

@@ -85,7 +85,7 @@ static double predict(mlp::GraphOp graph, const TileConfig &config,
       predictKernels(graph, config, rates, valueOf, splits));
 }
 
-/// Improves one split count after the other.
+/// Improves one split count after the other, until none gains.
 static Choice chooseSplits(mlp::GraphOp graph, unsigned index,
                            const TileConfig &config, const arch::Rates &rates,
                            int64_t tokens) {
@@ -95,16 +95,23 @@ static Choice chooseSplits(mlp::GraphOp graph, unsigned index,
   best.config = index;
   best.splits.assign(all.size(), 1);
   best.microseconds = predict(graph, config, rates, tokens, best.splits);
-  for (auto [i, fused] : llvm::enumerate(all)) {
-    if (fused.getNumAccumulators() > 1)
-      continue; // splits of several accumulators are not built
-    for (int64_t split : {2, 3, 4, 8}) {
-      Choice other = best;
-      other.splits[i] = split;
-      other.microseconds = predict(graph, config, rates, tokens, other.splits);
-      // A split costs workspace: take it only for a clear gain.
-      if (other.microseconds < 0.97 * best.microseconds)
-        best = other;
+  for (bool again = true; again;) {
+    again = false;
+    for (auto [i, fused] : llvm::enumerate(all)) {
+      if (fused.getNumAccumulators() > 1)
+        continue; // splits of several accumulators are not built
+      for (int64_t split : {1, 2, 3, 4, 8}) {
+        Choice other = best;
+        other.splits[i] = split;
+        other.microseconds =
+            predict(graph, config, rates, tokens, other.splits);
+        // Fewer for less than 3 % more: a split costs workspace.
+        bool isMore = split > best.splits[i];
+        if (other.microseconds < (isMore ? 0.97 : 1) * best.microseconds) {
+          best = other;
+          again = true;
+        }
+      }
     }
   }
   return best;
@@ -143,7 +150,7 @@ static SmallVector<TokenRange> chooseRanges(mlp::GraphOp graph,
       Choice stay = ranges.back().choice;
       stay.microseconds =
           predict(graph, configs[stay.config], rates, tokens, stay.splits);
-      if (stay.microseconds <= 1.03 * best.microseconds)
+      if (stay.microseconds <= 1.01 * best.microseconds)
         best = stay;
     }
     if (!ranges.empty() && ranges.back().choice == best)

@@ -7,7 +7,7 @@
 // RUN: kernel-opt %S/Inputs/relu.mlir --emit=plan --target=sm_90a --matmul-precision=tf32 | FileCheck %s --check-prefixes=RELU,RELU-TF32
 
 // LARGE: graph mlp_gelu_backward_large
-// LARGE: when {{.*}}B{{.*}} Mul S) Eq 0)
+// LARGE: when {{.*}}B{{.*}} * S == 0
 // LARGE: variant {{.*}}splits
 // LARGE-FP16-COUNT-4: product at op {{[0-9]+}}: fp16
 // LARGE-TF32-COUNT-4: product at op {{[0-9]+}}: bf16x3: 3 products

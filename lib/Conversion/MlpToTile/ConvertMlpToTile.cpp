@@ -6,7 +6,7 @@
 // Postcondition: a tile.kernel for each launch, no graph.
 //===----------------------------------------------------------------------===//
 #include "KernelBuilder.h"
-#include "backfuse/Analysis/EntryLayout.h"
+#include "backfuse/Analysis/Padding.h"
 #include "backfuse/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -168,33 +168,11 @@ static std::string whyNotEmpty(mlp::GraphOp graph) {
   return reason;
 }
 
-/// The rows of the largest tile over a variable extent, or of a step.
-static int64_t padOf(mlp::GraphOp graph) {
-  int64_t pad = 64;
-  graph.walk([&](mlp::FusedOp fused) {
-    auto schedule = dyn_cast_if_present<tile::ScheduleAttr>(
-        fused.getSchedule().value_or(Attribute()));
-    if (schedule && !fused.getM().isFixed())
-      pad = std::max(pad, schedule.getTile()[0]);
-  });
-  return pad;
-}
-
-/// Whether a value between launches has zeros up to whole tiles: where boxes
-/// reach beyond a tensor, many CTAs together load them four times as slowly.
-static bool isPadded(Value value) {
-  auto result = cast<OpResult>(value);
-  if (cast<RankedTensorType>(value.getType()).hasStaticShape())
-    return false;
-  if (auto convert = dyn_cast<mlp::ConvertOp>(result.getOwner()))
-    return result.getResultNumber() < convert.getNumCopies();
-  auto launch = cast<mlp::LaunchOp>(result.getOwner());
-  Value inside = launch.getYield().getValues()[result.getResultNumber()];
-  auto fused = inside.getDefiningOp<mlp::FusedOp>();
-  unsigned number = cast<OpResult>(inside).getResultNumber();
-  mlp::FusedYieldOp yield = fused.getYield();
-  return isComputedTransposed(fused) && number < yield.getValues().size() &&
-         yield.getKind(number) == mlp::YieldKind::Store;
+/// Rows of the tiles of scheduled fused ops, for the padding.
+static int64_t tileRows(mlp::FusedOp fused) {
+  auto schedule = dyn_cast_if_present<tile::ScheduleAttr>(
+      fused.getSchedule().value_or(Attribute()));
+  return schedule ? schedule.getTile()[0] : 0;
 }
 
 /// Where each value of the graph lives.
@@ -217,8 +195,7 @@ static FailureOr<StorageMap> assignStorage(mlp::GraphOp graph) {
              << output.getName(i) << "; output it once";
     bind(value, tile::BindKind::Output, i);
   }
-  // Tiles and steps of variable extents are 64 rows or a multiple.
-  int64_t pad = padOf(graph);
+  int64_t pad = paddingOf(graph, tileRows);
   int64_t temporaries = 0;
   for (Operation &op : graph.getBody().front().without_terminator())
     for (Value result : op.getResults())
@@ -344,8 +321,8 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
     if (!converts.empty()) {
       KernelBuilder builder(converts.front(), *storage, *signals, partials);
       FailureOr<tile::KernelOp> kernel =
-          builder.buildConversion(converts, padOf(graph), graph,
-                                  nameOf("convert"));
+          builder.buildConversion(converts, paddingOf(graph, tileRows),
+                                  graph, nameOf("convert"));
       if (failed(kernel))
         return failure();
       describeProducts({}, firstFused, *kernel);

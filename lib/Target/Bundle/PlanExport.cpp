@@ -38,12 +38,9 @@ public:
     code.nodes.emplace_back(op, value);
     return code;
   }
-  Code apply(ExprOp op, const Code &other) const {
-    Code code = *this;
-    llvm::append_range(code.nodes, other.nodes);
-    code.nodes.emplace_back(op, 0);
-    return code;
-  }
+  /// This `op` `other`, simplified where it is plain how. All values of the plan
+  /// are sizes, none is negative.
+  Code apply(ExprOp op, const Code &other) const;
   void append(const bundle::ExprT &expr) {
     llvm::append_range(nodes, expr.nodes);
   }
@@ -54,6 +51,22 @@ public:
   }
 
 private:
+  /// The value of an expression that is a constant.
+  std::optional<int64_t> asConstant() const {
+    if (nodes.size() == 1 && nodes[0].op() == ExprOp::Const)
+      return nodes[0].value();
+    return std::nullopt;
+  }
+  /// Of x `op` c, c a constant: both.
+  std::optional<std::pair<Code, int64_t>> splitConstant(ExprOp op) const {
+    if (nodes.size() < 3 || nodes.back().op() != op ||
+        nodes[nodes.size() - 2].op() != ExprOp::Const)
+      return std::nullopt;
+    Code rest;
+    rest.nodes.assign(nodes.begin(), nodes.end() - 2);
+    return std::make_pair(rest, nodes[nodes.size() - 2].value());
+  }
+
   std::vector<ExprNode> nodes;
 };
 
@@ -76,6 +89,56 @@ struct Names {
   }
 };
 } // namespace
+
+/// Constants that fit, or nothing.
+static std::optional<int64_t> fold(ExprOp op, int64_t x, int64_t y) {
+  int64_t result;
+  switch (op) {
+  case ExprOp::Add:
+    return llvm::AddOverflow(x, y, result) ? std::nullopt
+                                           : std::optional(result);
+  case ExprOp::Mul:
+    return llvm::MulOverflow(x, y, result) ? std::nullopt
+                                           : std::optional(result);
+  case ExprOp::FloorDiv:
+    return y > 0 ? std::optional(x / y) : std::nullopt;
+  case ExprOp::CeilDiv:
+    return y > 0 ? std::optional(llvm::divideCeilSigned(x, y)) : std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+Code Code::apply(ExprOp op, const Code &other) const {
+  bool commutes = op == ExprOp::Add || op == ExprOp::Mul || op == ExprOp::And;
+  if (commutes && asConstant() && !other.asConstant())
+    return other.apply(op, *this);
+  if (std::optional<int64_t> y = other.asConstant()) {
+    if (std::optional<int64_t> x = asConstant())
+      if (std::optional<int64_t> value = fold(op, *x, *y))
+        return constant(*value);
+    if (op == ExprOp::Mul && *y == 0)
+      return other;
+    if (*y == (op == ExprOp::Add ? 0 : 1) &&
+        (commutes || op == ExprOp::FloorDiv || op == ExprOp::CeilDiv) &&
+        !(op == ExprOp::And && asConstant()))
+      return *this;
+    bool divides = op == ExprOp::FloorDiv || op == ExprOp::CeilDiv;
+    if (op == ExprOp::Add || op == ExprOp::Mul || divides)
+      if (auto split = splitConstant(divides ? ExprOp::Mul : op)) {
+        auto &[x, c] = *split;
+        if (divides && *y > 0 && c % *y == 0)
+          return x.apply(ExprOp::Mul, constant(c / *y));
+        if (!divides)
+          if (std::optional<int64_t> value = fold(op, c, *y))
+            return x.apply(op, constant(*value));
+      }
+  }
+  Code code = *this;
+  llvm::append_range(code.nodes, other.nodes);
+  code.nodes.emplace_back(op, 0);
+  return code;
+}
 
 static Code encode(AffineExpr expr, ArrayRef<Code> symbols) {
   switch (expr.getKind()) {

@@ -10,10 +10,10 @@
 // A variant for no tokens comes first; the others' guards are on the tokens, the
 // product of the dimensions that kernels read. U is read by none.
 // TOKENS: variant no tokens: sums are zero
-// TOKENS-NEXT: when ((B Mul S) Eq 0)
+// TOKENS-NEXT: when B * S == 0{{$}}
 // TOKENS: zero fill output y
 // TOKENS-NOT: zero fill
-// TOKENS: when (1 And (1 Le {{.*}}
+// TOKENS: when 1 <= B * S{{.*}}
 // TOKENS-NOT: refused
 //--- tokens.mlir
 mlp.graph @tokens(%x: tensor<?x?x40xbf16, #mlp.dims<B, S, _>> "x", %w: tensor<40x72xbf16> "w",
@@ -23,11 +23,11 @@ mlp.graph @tokens(%x: tensor<?x?x40xbf16, #mlp.dims<B, S, _>> "x", %w: tensor<40
 }
 
 // Two flags make four variants, each for two ranges.
-// FLAGS: when ((((1 And (p Eq 1)) And (q Eq 1)) And (1 Le T)) And (T Lt 300))
-// FLAGS: when (((1 And (p Eq 1)) And (q Eq 1)) And (300 Le T))
-// FLAGS: when {{.*}}(p Eq 1)) And (q Eq 0))
-// FLAGS: when {{.*}}(p Eq 0)) And (q Eq 1))
-// FLAGS: when {{.*}}(p Eq 0)) And (q Eq 0))
+// FLAGS: when p == 1 and q == 1 and 1 <= T and T < 300{{$}}
+// FLAGS: when p == 1 and q == 1 and 300 <= T{{$}}
+// FLAGS: when p == 1 and q == 0 and
+// FLAGS: when p == 0 and q == 1 and
+// FLAGS: when p == 0 and q == 0 and
 //--- flags.mlir
 mlp.graph @flags(%x: tensor<?x40xbf16, #mlp.dims<T, _>> "x", %w: tensor<40x72xbf16> "w", %p: i1 "p", %q: i1 "q") {
   %0 = mlp.matmul %x, %w : tensor<?x40xbf16, #mlp.dims<T, _>>, tensor<40x72xbf16> -> tensor<?x72xbf16, #mlp.dims<T, _>>
@@ -52,7 +52,7 @@ mlp.graph @fixed(%x: tensor<40x768xbf16> "x", %w: tensor<768x72xbf16> "w") {
 // Of two independent dimensions one may be 0 while the other's results remain to
 // be computed: refused, since no variant does that; zeros would be wrong.
 // INDEPENDENT-NOT: zero fill
-// INDEPENDENT: refused when {{.*}}T{{.*}}U{{.*}} Eq 0): one of several variable dimensions being 0 leaves results of the others, which is not built yet; give at least one of each
+// INDEPENDENT: refused when {{.*}}T{{.*}}U{{.*}} == 0: one of several variable dimensions being 0 leaves results of the others, which is not built yet; give at least one of each
 //--- independent.mlir
 mlp.graph @independent(%x: tensor<?x40xbf16, #mlp.dims<T, _>> "x", %z: tensor<?x40xbf16, #mlp.dims<U, _>> "z", %w: tensor<40x72xbf16> "w") {
   %0 = mlp.matmul %x, %w : tensor<?x40xbf16, #mlp.dims<T, _>>, tensor<40x72xbf16> -> tensor<?x72xbf16, #mlp.dims<T, _>>
@@ -61,7 +61,7 @@ mlp.graph @independent(%x: tensor<?x40xbf16, #mlp.dims<T, _>> "x", %z: tensor<?x
 }
 
 // A product of weights alone would have to be computed for no tokens, too.
-// WEIGHTS: refused when {{.*}}T{{.*}} Eq 0): a product that does not depend on the tokens
+// WEIGHTS: refused when {{.*}}T{{.*}} == 0: a product that does not depend on the tokens
 //--- weights.mlir
 mlp.graph @weights(%x: tensor<?x40xbf16, #mlp.dims<T, _>> "x", %w: tensor<40x72xbf16> "w", %v: tensor<40x40xbf16> "v") {
   %0 = mlp.matmul %x, %w : tensor<?x40xbf16, #mlp.dims<T, _>>, tensor<40x72xbf16> -> tensor<?x72xbf16, #mlp.dims<T, _>>
@@ -70,7 +70,7 @@ mlp.graph @weights(%x: tensor<?x40xbf16, #mlp.dims<T, _>> "x", %w: tensor<40x72x
 }
 
 // A function of a sum over no tokens need not be zero.
-// SCALED: refused when {{.*}}T{{.*}} Eq 0): a result is computed from a sum over the tokens
+// SCALED: refused when {{.*}}T{{.*}} == 0: a result is computed from a sum over the tokens
 //--- scaled.mlir
 mlp.graph @scaled(%x: tensor<?x40xbf16, #mlp.dims<T, _>> "x", %z: tensor<?x72xbf16, #mlp.dims<T, _>> "z", %w: tensor<40x72xbf16> "w") {
   %0 = mlp.matmul %x, %z contract [T] : tensor<?x40xbf16, #mlp.dims<T, _>>, tensor<?x72xbf16, #mlp.dims<T, _>> -> tensor<40x72xbf16>
@@ -80,10 +80,13 @@ mlp.graph @scaled(%x: tensor<?x40xbf16, #mlp.dims<T, _>> "x", %z: tensor<?x72xbf
 
 // Two launches are two steps; what is between them stands in the workspace, at the
 // same place in both.
+// CHAIN: workspace w1 bytes
+// CHAIN-NEXT: w0 at 0
+// CHAIN-NEXT: w1 at ((T * 144) ceildiv 256) * 256
 // CHAIN: launch chain__n128_launch0
-// CHAIN: map of workspace at [[PLACE:.*]]: BF16 72 x
+// CHAIN: map of workspace [[PLACE:w[0-9]+]]: BF16 72 x
 // CHAIN: launch chain__n128_launch1
-// CHAIN: map of workspace at [[PLACE]]: BF16 72 x
+// CHAIN: map of workspace [[PLACE]]: BF16 72 x
 // CHAIN: map of output y
 //--- chain.mlir
 mlp.graph @chain(%x: tensor<?x40xbf16, #mlp.dims<T, _>> "x", %w: tensor<40x72xbf16> "w", %v: tensor<72x136xbf16> "v") {
