@@ -22,6 +22,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import planted_faults as planted  # noqa: E402
 
 GRAPH = ("ssm_gate_backward", "B=1,S=195", "use_silu_gate=true", 2)
+# Tiles that one CTA drains as a whole, one after the other.
+SCHEDULES = {"ssm_gate_backward": (128, [1, 1])}
 ORDERS = ["order=inorder"] + [f"order=adversarial,seed={seed}" for seed in range(4)]
 # What the drain holds: its output is staged in two stages in turn.
 DRAIN_STAGES = 2
@@ -65,6 +67,7 @@ def main():
     passed = 0
     with tempfile.TemporaryDirectory() as directory:
         hunt = planted.Hunt(options, directory)
+        hunt.schedules = SCHEDULES
         bundle, modules = hunt.prepare(GRAPH)
         file = next(f for f, l in modules.items() if hunt.isExecuted(
             GRAPH, bundle, f, l, next(i for i, line in enumerate(l) if "%tid.x" in line)))

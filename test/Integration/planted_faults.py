@@ -474,7 +474,7 @@ class Run:
 
 
 class Hunt:
-    otherSizes = OTHER_SIZES
+    schedules, otherSizes = SCHEDULES, OTHER_SIZES
 
     def __init__(self, options, directory):
         self.options, self.directory, self.rows, self.bad = options, directory, collections.OrderedDict(), []
@@ -482,9 +482,9 @@ class Hunt:
 
     def flags(self, name):
         """More options for compiling a graph."""
-        if name not in SCHEDULES:
+        if name not in self.schedules:
             return []
-        columns, splits = SCHEDULES[name]
+        columns, splits = self.schedules[name]
         path = os.path.join(self.directory, name + ".json")
         with open(path, "w") as file:
             json.dump({"ranges": [{"to": -1, "tile_n": columns, "splits": splits}]}, file)
