@@ -431,9 +431,12 @@ static double tensorBytes(Type type, ExtentValue valueOf) {
                   : std::numeric_limits<double>::infinity();
 }
 
-/// Bytes of a value of the graph; its rows, where they are padded, up to a
-/// multiple of `padding`.
-static double valueBytes(Value value, int64_t padding, ExtentValue valueOf) {
+/// Boxes that reach as far as there is padding.
+static constexpr int64_t wholeTiles = int64_t(1) << 20;
+
+/// Bytes of a value of the graph, of its padding what boxes of `boxRows` reach.
+static double valueBytes(Value value, int64_t boxRows, const TileConfig &config,
+                         ExtentValue valueOf) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !isPadded(value))
     return tensorBytes(value.getType(), valueOf);
@@ -441,7 +444,11 @@ static double valueBytes(Value value, int64_t padding, ExtentValue valueOf) {
       mlp::getExtentOfAxes(type, 0, type.getRank() - 1);
   if (!rows)
     return std::numeric_limits<double>::infinity();
-  return double(llvm::alignTo(valueOf(*rows), padding)) *
+  int64_t padding = paddingOf(
+      value, [&](mlp::FusedOp fused) { return config.tileOf(fused)[0]; });
+  int64_t count = valueOf(*rows);
+  return double(std::min(llvm::alignTo(count, padding),
+                         llvm::alignTo(count, boxRows))) *
          double(valueOf(mlp::getExtent(type, type.getRank() - 1))) *
          elementBytes(type);
 }
@@ -460,7 +467,7 @@ static double partialBytes(mlp::ConvertOp convert, ExtentValue valueOf) {
 
 static KernelCost predictLaunch(mlp::LaunchOp launch,
                                 ArrayRef<mlp::ConvertOp> converts,
-                                const TileConfig &config, int64_t padding,
+                                const TileConfig &config,
                                 const arch::Rates &rates, ExtentValue valueOf,
                                 ArrayRef<int64_t> splits) {
   KernelCost kernel;
@@ -485,11 +492,11 @@ static KernelCost predictLaunch(mlp::LaunchOp launch,
       see(value, tile[0]);
   }
   for (auto [value, rows] : read)
-    kernel.bytesRead += valueBytes(value, rows, valueOf);
+    kernel.bytesRead += valueBytes(value, rows, config, valueOf);
   for (Value result : launch.getResults())
-    kernel.bytesWritten += valueBytes(result, padding, valueOf);
+    kernel.bytesWritten += valueBytes(result, wholeTiles, config, valueOf);
   for (mlp::ConvertOp convert : converts)
-    if (convert.getSum()) {
+    if (deferredSum(convert)) {
       kernel.bytesRead += partialBytes(convert, valueOf);
       kernel.bytesWritten +=
           tensorBytes(convert.getOutputs().back().getType(), valueOf);
@@ -553,14 +560,18 @@ static KernelCost predictLaunch(mlp::LaunchOp launch,
 }
 
 static KernelCost predictConversion(ArrayRef<mlp::ConvertOp> converts,
-                                    int64_t padding, const arch::Rates &rates,
+                                    const TileConfig &config,
+                                    const arch::Rates &rates,
                                     ExtentValue valueOf) {
   KernelCost kernel;
   for (mlp::ConvertOp convert : converts) {
     kernel.bytesRead += tensorBytes(convert.getX().getType(), valueOf);
     for (Value copy : convert.getOutputs().take_front(convert.getNumCopies()))
-      kernel.bytesWritten += valueBytes(copy, padding, valueOf);
+      kernel.bytesWritten += valueBytes(copy, wholeTiles, config, valueOf);
     kernel.bytesWritten += partialBytes(convert, valueOf);
+    if (convert.getSum() && !deferredSum(convert))
+      kernel.bytesWritten +=
+          tensorBytes(convert.getOutputs().back().getType(), valueOf);
   }
   kernel.memoryMicroseconds = (kernel.bytesRead + kernel.bytesWritten) /
                               rates.convertBytesPerSecond * 1e6;
@@ -583,8 +594,6 @@ SmallVector<KernelCost> backfuse::predictKernels(mlp::GraphOp graph,
     decideBound(kernel);
     kernels.push_back(std::move(kernel));
   };
-  int64_t padding = paddingOf(
-      graph, [&](mlp::FusedOp fused) { return config.tileOf(fused)[0]; });
   // As convert-mlp-to-tile does: conversions that stand together are one
   // kernel, and the launch after it finishes their sums.
   SmallVector<mlp::ConvertOp> converts;
@@ -594,10 +603,10 @@ SmallVector<KernelCost> backfuse::predictKernels(mlp::GraphOp graph,
       continue;
     }
     if (!converts.empty())
-      add(predictConversion(converts, padding, rates, valueOf), "convert");
+      add(predictConversion(converts, config, rates, valueOf), "convert");
     auto launch = cast<mlp::LaunchOp>(op);
     size_t count = launch.getFusedOps().size();
-    add(predictLaunch(launch, converts, config, padding, rates, valueOf,
+    add(predictLaunch(launch, converts, config, rates, valueOf,
                       splits.take_front(count)),
         "launch");
     converts.clear();

@@ -43,13 +43,31 @@ bool backfuse::isPadded(Value value) {
          yield.getKind(number) == mlp::YieldKind::Store;
 }
 
-int64_t backfuse::paddingOf(mlp::GraphOp graph,
+int64_t backfuse::paddingOf(Value value,
                             function_ref<int64_t(mlp::FusedOp)> tileRows) {
+  if (!isPadded(value))
+    return 1;
+  OpResult inside = insideOf(cast<OpResult>(value));
+  if (auto fused = dyn_cast<mlp::FusedOp>(inside.getOwner()))
+    return tileRows(fused);
   constexpr int64_t mostStepRows = 64;
   int64_t rows = mostStepRows;
-  graph.walk([&](mlp::FusedOp fused) {
-    if (!fused.getM().isFixed())
-      rows = std::max(rows, tileRows(fused));
-  });
+  inside.getOwner()->getParentOfType<mlp::GraphOp>().walk(
+      [&](mlp::FusedOp fused) {
+        if (!fused.getM().isFixed())
+          rows = std::max(rows, tileRows(fused));
+      });
   return rows;
+}
+
+bool backfuse::deferredSum(mlp::ConvertOp convert) {
+  if (!convert.getSum())
+    return false;
+  Operation *next = convert->getNextNode();
+  while (next && !isa<mlp::LaunchOp>(next))
+    next = next->getNextNode();
+  return next && llvm::none_of(convert.getOutputs().back().getUsers(),
+                               [&](Operation *user) {
+                                 return next->isAncestor(user);
+                               });
 }

@@ -4,6 +4,8 @@
 // Boxes that reach beyond their tensor are slow when many CTAs load them together
 // (bench/tma_boxes.cu; docs/performance.md). Values that kernels make for products
 // of others therefore have rows of zeros up to whole tiles.
+//
+// And what else passes from a conversion to the launch after it.
 //===----------------------------------------------------------------------===//
 #ifndef BACKFUSE_ANALYSIS_PADDING_H
 #define BACKFUSE_ANALYSIS_PADDING_H
@@ -18,10 +20,15 @@ namespace backfuse {
 /// computed transposed, of a variable number of rows, and no output of the graph.
 bool isPadded(mlir::Value value);
 
-/// To a multiple of how many rows: the largest tile over a variable extent, or
-/// step. `tileRows` gives a fused op's rows of a tile.
-int64_t paddingOf(mlp::GraphOp graph,
+/// To a multiple of how many rows such a value is padded: a fused op's result to
+/// its tiles, a copy to the graph's largest over a variable extent, or to a step;
+/// 1 for other values. `tileRows` gives a fused op's rows of a tile.
+int64_t paddingOf(mlir::Value value,
                   llvm::function_ref<int64_t(mlp::FusedOp)> tileRows);
+
+/// Whether the launch after a conversion adds up the partial sums that it leaves:
+/// it has a sum, which that launch does not read.
+bool deferredSum(mlp::ConvertOp convert);
 
 } // namespace backfuse
 

@@ -195,14 +195,13 @@ static FailureOr<StorageMap> assignStorage(mlp::GraphOp graph) {
              << output.getName(i) << "; output it once";
     bind(value, tile::BindKind::Output, i);
   }
-  int64_t pad = paddingOf(graph, tileRows);
   int64_t temporaries = 0;
   for (Operation &op : graph.getBody().front().without_terminator())
     for (Value result : op.getResults())
       if (!storage.contains(result))
         bind(result, tile::BindKind::Temporary, temporaries++,
              tensorBytes(cast<RankedTensorType>(result.getType()),
-                         isPadded(result) ? pad : 1));
+                         paddingOf(result, tileRows)));
   return storage;
 }
 
@@ -260,7 +259,7 @@ static PartialsMap assignPartials(mlp::GraphOp graph, const StorageMap &storage,
       });
   PartialsMap partials;
   for (auto convert : graph.getBody().front().getOps<mlp::ConvertOp>()) {
-    if (!convert.getSum())
+    if (!deferredSum(convert))
       continue;
     auto type = cast<RankedTensorType>(convert.getX().getType());
     std::optional<mlp::Extent> rows =
@@ -321,8 +320,10 @@ static LogicalResult convertGraph(mlp::GraphOp graph) {
     if (!converts.empty()) {
       KernelBuilder builder(converts.front(), *storage, *signals, partials);
       FailureOr<tile::KernelOp> kernel =
-          builder.buildConversion(converts, paddingOf(graph, tileRows),
-                                  graph, nameOf("convert"));
+          builder.buildConversion(
+              converts,
+              [](Value copy) { return paddingOf(copy, tileRows); }, graph,
+              nameOf("convert"));
       if (failed(kernel))
         return failure();
       describeProducts({}, firstFused, *kernel);

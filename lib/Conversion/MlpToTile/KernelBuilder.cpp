@@ -195,6 +195,12 @@ LogicalResult KernelBuilder::checkPart(Part &part) {
     if (major != mlp::Major::MnMajor)
       return fused.emitOpError("sums rows of a K-major operand, which is not "
                                "built yet; sum columns");
+    // A stage passes the sum task once.
+    for (unsigned j = 0; j < i; ++j)
+      if (fused.getOperandSum(j).getContraction() == sum.getContraction() &&
+          !isTf32(fused, sum.getContraction()))
+        return fused.emitOpError("sums operands of one product twice, which is "
+                                 "not built yet; leave one sum to another graph");
   }
   return success();
 }
@@ -594,11 +600,11 @@ void KernelBuilder::createSum(Part &part, Block &block) {
         arith::DivUIOp::create(b, along, index(tile[isA ? 1 : 0]));
     Value line = arith::AddIOp::create(
         b,
-        arith::MulIOp::create(b, block.getArgument(4), part.contributors),
+        arith::MulIOp::create(b, block.getArgument(4), buffers.contributors),
         contributor);
     tile::SumOperandOp::create(b, contraction.ring,
                                isA ? 0 : contraction.a.size(), steps,
-                               contributor, part.contributors, line, at,
+                               contributor, buffers.contributors, line, at,
                                isA ? part.m : part.n, buffers.partials,
                                buffers.flags, tagArgument());
   }
@@ -661,8 +667,8 @@ KernelBuilder::build(mlp::LaunchOp launchOp, ArrayRef<mlp::ConvertOp> converts,
   bool hasSum = llvm::any_of(parts, [](Part &part) {
     return !part.operandSums.empty() || !part.drainSums.empty();
   });
-  hasSum |= llvm::any_of(converts, [](mlp::ConvertOp convert) {
-    return convert.getSum();
+  hasSum |= llvm::any_of(converts, [&](mlp::ConvertOp convert) {
+    return partials.contains(convert);
   });
   for (Part &part : parts)
     if (part.needsSum())
@@ -684,7 +690,7 @@ KernelBuilder::build(mlp::LaunchOp launchOp, ArrayRef<mlp::ConvertOp> converts,
     Block *task = createAll(tile::TaskKind::Sum, &KernelBuilder::createSum);
     b.setInsertionPointToEnd(task);
     for (mlp::ConvertOp convert : converts)
-      if (convert.getSum())
+      if (partials.contains(convert))
         createFinish(convert);
     for (Part &part : parts)
       createApartSums(part);
@@ -698,10 +704,6 @@ KernelBuilder::build(mlp::LaunchOp launchOp, ArrayRef<mlp::ConvertOp> converts,
 /// Of the tiles that read the same part of an operand, those that add up steps
 /// of it: never more than the steps of the shortest split.
 void KernelBuilder::createContributors(Part &part) {
-  unsigned riding = 0;
-  while (!part.operandSums[riding].rides)
-    ++riding;
-  bool isA = part.fused.getOperandSum(riding).getOperand() == mlp::Side::A;
   ArrayRef<int64_t> tile = part.schedule.getTile();
   auto ceilDiv = [&](Value x, int64_t y) -> Value {
     return arith::DivUIOp::create(
@@ -711,8 +713,13 @@ void KernelBuilder::createContributors(Part &part) {
   Value kTiles = ceilDiv(part.k, tile[2]);
   part.usedSplits = arith::MinUIOp::create(b, part.splits, kTiles);
   Value shortest = arith::DivUIOp::create(b, kTiles, part.usedSplits);
-  Value tiles = isA ? ceilDiv(part.n, tile[1]) : ceilDiv(part.m, tile[0]);
-  part.contributors = arith::MinUIOp::create(b, tiles, shortest);
+  for (auto [i, buffers] : llvm::enumerate(part.operandSums)) {
+    if (!buffers.rides)
+      continue;
+    bool isA = part.fused.getOperandSum(i).getOperand() == mlp::Side::A;
+    Value tiles = isA ? ceilDiv(part.n, tile[1]) : ceilDiv(part.m, tile[0]);
+    buffers.contributors = arith::MinUIOp::create(b, tiles, shortest);
+  }
 }
 
 /// Sums that do not ride on a product's operand read it in the sum task.
@@ -743,7 +750,7 @@ void KernelBuilder::createFinish(Part &part) {
     Value result = launchResult(part.fused.getOperandSumResults()[i]);
     Value lines;
     if (buffers.rides) {
-      lines = arith::MulIOp::create(b, part.usedSplits, part.contributors);
+      lines = arith::MulIOp::create(b, part.usedSplits, buffers.contributors);
     } else {
       constexpr int64_t sumRows = tile::ConvertOp::sumRows;
       lines = arith::DivUIOp::create(
@@ -837,12 +844,17 @@ LogicalResult KernelBuilder::checkTensors() {
 //===----------------------------------------------------------------------===//
 
 FailureOr<tile::KernelOp>
-KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts, int64_t pad,
+KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts,
+                               function_ref<int64_t(Value)> padOf,
                                Operation *anchor, StringRef name) {
   b.setInsertionPoint(anchor);
   kernel = tile::KernelOp::create(b, name, b.getArrayAttr({}));
   kernel.getBody().emplaceBlock();
   b.setInsertionPointToEnd(&kernel.getBlock());
+  struct Sum {
+    Value partials, flags, lines, result;
+  };
+  SmallVector<Sum> finished;
   for (mlp::ConvertOp convert : converts) {
     b.setLoc(convert.getLoc());
     auto type = cast<RankedTensorType>(convert.getX().getType());
@@ -862,14 +874,26 @@ KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts, int64_t pad,
       copies.push_back(*tensor);
     }
     Value rowCount = extentArgument(*rows);
-    Value sums;
-    if (convert.getSum())
-      sums = addArgument(tile::WorkspaceType::get(b.getContext()),
-                         partials.find(convert)->second);
-    tile::ConvertOp::create(b, *source, rowCount, copies, sums,
-                            /*flags=*/Value(), /*tag=*/Value(),
-                            type.hasStaticShape() ? IntegerAttr()
-                                                  : b.getI64IntegerAttr(pad));
+    int64_t pad = padOf(convert.getOutputs().front());
+    Value sums, flags;
+    if (auto it = partials.find(convert); it != partials.end()) {
+      sums = addArgument(tile::WorkspaceType::get(b.getContext()), it->second);
+    } else if (convert.getSum()) {
+      constexpr int64_t sumRows = tile::ConvertOp::sumRows;
+      AffineExpr lines = extentExpr(*rows).ceilDiv(sumRows);
+      sums = workspaceArgument(lines * (cols.factor * 4));
+      flags = workspaceArgument(lines * ((cols.factor + 63) / 64 * 8));
+      finished.push_back(
+          {sums, flags,
+           arith::DivUIOp::create(
+               b, arith::AddIOp::create(b, rowCount, index(sumRows - 1)),
+               index(sumRows)),
+           *vectorArgument(convert.getOutputs().back(), mlp::Extent(), cols)});
+    }
+    tile::ConvertOp::create(b, *source, rowCount, copies, sums, flags,
+                            flags ? tagArgument() : Value(),
+                            pad > 1 ? b.getI64IntegerAttr(pad)
+                                    : IntegerAttr());
   }
   for (auto &[fused, binding] : signals) {
     Value words = addArgument(
@@ -885,6 +909,9 @@ KernelBuilder::buildConversion(ArrayRef<mlp::ConvertOp> converts, int64_t pad,
         addArgument(tile::WorkspaceType::get(b.getContext()), binding);
     tile::ClearOp::create(b, workspace, words);
   }
+  for (Sum &sum : finished)
+    tile::FinishSumOp::create(b, sum.partials, sum.flags, tagArgument(),
+                              sum.lines, sum.result);
   kernel.setBindingsAttr(b.getArrayAttr(bindings));
   return kernel;
 }

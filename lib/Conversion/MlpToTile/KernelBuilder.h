@@ -45,9 +45,10 @@ public:
   build(mlp::LaunchOp launch, llvm::ArrayRef<mlp::ConvertOp> converts,
         unsigned firstFused, mlir::Operation *anchor, llvm::StringRef name);
   /// Creates one kernel for all conversions before `anchor`, which clears the
-  /// signals of the launches after it. Copies have `pad` rows or a multiple.
+  /// signals of the launches after it. `padOf` gives a copy's padding (paddingOf).
   mlir::FailureOr<tile::KernelOp>
-  buildConversion(llvm::ArrayRef<mlp::ConvertOp> converts, int64_t pad,
+  buildConversion(llvm::ArrayRef<mlp::ConvertOp> converts,
+                  llvm::function_ref<int64_t(mlir::Value)> padOf,
                   mlir::Operation *anchor, llvm::StringRef name);
 
 private:
@@ -62,6 +63,7 @@ private:
   struct SumBuffers {
     mlir::Value partials, flags, result;
     bool rides = true; // on the operand of a product
+    mlir::Value contributors; // tiles that add up steps, where it rides
   };
   struct Part {
     mlp::FusedOp fused;
@@ -75,7 +77,7 @@ private:
     EntryLayout entry;
     mlir::Value entryRing;
     llvm::SmallVector<SumBuffers> drainSums, operandSums;
-    mlir::Value usedSplits, contributors;
+    mlir::Value usedSplits;
     /// This CTA's part of the tile's rows and columns, and where it begins in
     /// the tile (null: at 0).
     int64_t ownM, ownN;
