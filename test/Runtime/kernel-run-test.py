@@ -47,6 +47,8 @@ class KernelRun(unittest.TestCase):
         self.dir = tempfile.TemporaryDirectory()
         self.bundle = self.path("rows.bfb")
         subprocess.run([MAKE_BUNDLE, self.bundle], check=True)
+        self.logs = self.path("logs.bfb")
+        subprocess.run([MAKE_BUNDLE, self.logs, "logs"], check=True)
 
     def tearDown(self):
         self.dir.cleanup()
@@ -118,6 +120,32 @@ class KernelRun(unittest.TestCase):
         self.passes(*VALUES, "--inputs=hard:mixed", "--digests", digests)
         self.assertIn("1 passed, 0 failed", self.passes("--compare-digests", digests))
         self.passes(*VALUES, "--inputs=hard:mixed", "--hard-inputs", "x")
+
+    def testWhatHasNoBoundDoesNotPass(self):
+        """A logarithm of what is negative has no bound: it is not compared, and the result says so."""
+        file = self.path("o.json")
+        arguments = ("--input", "x=" + self.path("x.npy"), "--json", file)
+        for negative, status, verdict, share, summary in (
+                (8, 3, "not checked", " -", "0 passed, 0 failed, 1 not checked"),
+                (6, 0, "partly", "100% of 25.000%", "1 passed, 0 failed; 1 of the passed compared in part only"),
+                (0, 0, "ok", " 100%", "1 passed, 0 failed")):
+            rows = [-3.0] * 4 * negative + [3.0] * 4 * (8 - negative)
+            writeNpy(self.path("x.npy"), "<f4", (8, 4), struct.pack("<32f", *rows))
+            found, out, err = self.run_(*arguments, bundle=self.logs)
+            self.assertEqual(found, status, out + err)
+            self.assertRegex(out, share + " +" + verdict)
+            self.assertTrue(out.endswith(summary + "\n"), out)
+            with open(file) as opened:
+                document = json.load(opened)
+            case = document["cases"][0]
+            self.assertEqual((case["result"], case["passed"]), (verdict, status == 0))
+            self.assertEqual((document["passed"], document["failed"], document["not_checked"]),
+                             (status == 0, 0, status == 3))
+            check = case["checks"][0]
+            self.assertEqual((check["compared"], check["unbounded"], check["matched"]),
+                             (8 - negative, negative, 1 if negative < 8 else None))
+        # Asked to compare nothing, it did all that was asked.
+        self.assertRegex(self.passes(*VALUES, "--check=none"), "- +- +ran")
 
     def testListsWithoutRunning(self):
         out = self.passes("--list")

@@ -33,8 +33,8 @@ std::vector<Case> readDigests(const std::string &path,
                               const Signature &signature,
                               reference::Inputs &inputs, uint64_t &seed);
 
-/// Writes the digests of `results`, whole or not at all. Every case must have
-/// run and passed.
+/// Writes the digests of `results`, whole or not at all. No case may have
+/// failed.
 void writeDigests(const std::string &path, const Signature &signature,
                   reference::Inputs inputs, uint64_t seed,
                   const std::vector<CaseResult> &results);

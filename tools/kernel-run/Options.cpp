@@ -139,6 +139,9 @@ std::optional<int> backfuse::run::parseOptions(int argc, char **argv,
   CLI::App app("Runs a Backfuse bundle, checks its outputs and times it.",
                "kernel-run");
   app.set_version_flag("--version", bf_version());
+  app.footer("Exit status: 0 all cases passed; 1 a case failed; 2 the command "
+             "line does not\nfit; 3 none failed, but in one no element could "
+             "be compared.");
   std::vector<std::string> dims, params, inputs, rates, tolerance;
   auto list = [&](const char *name, std::vector<std::string> &values,
                   const char *help, const char *type) {

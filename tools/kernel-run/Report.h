@@ -16,6 +16,10 @@ struct Floor {
   double us() const { return std::max(bytesUs, operationsUs); }
 };
 
+/// Failed: something is wrong. Unchecked: no element of any output could be
+/// compared; Partly: some could not. Ran: nothing was to be compared.
+enum class Verdict { Ok, Partly, Unchecked, Ran, Failed };
+
 struct CaseResult {
   Case problem;
   std::string dimsText;
@@ -29,7 +33,10 @@ struct CaseResult {
   std::optional<Floor> floor;
   double seconds = 0;
 
-  bool passed() const;
+  Verdict verdict() const;
+  bool passed() const {
+    return verdict() != Verdict::Failed && verdict() != Verdict::Unchecked;
+  }
 };
 
 /// Prints results as they come, and all of them at the end.
@@ -40,7 +47,8 @@ public:
 
   void printHeader() const;
   void printRow(const CaseResult &result) const;
-  /// Routes of every variant that ran, mean times, and `N passed, M failed`.
+  /// Routes of every variant that ran, mean times, and `N passed, M failed`,
+  /// with what was not checked.
   void printSummary(const std::vector<CaseResult> &results) const;
   /// Writes options.jsonFile, whole or not at all.
   void writeJson(const std::vector<CaseResult> &results,

@@ -379,12 +379,14 @@ int Session::run() {
   std::vector<CaseResult> results;
   total = cases.size();
   showsProgress = total > 1;
-  bool allPassed = true;
+  bool anyFailed = false, anyUnchecked = false;
   for (const Case &problem : cases) {
     current = results.size() + 1;
     results.push_back(runCase(problem));
     report.printRow(results.back());
-    allPassed &= results.back().passed();
+    Verdict verdict = results.back().verdict();
+    anyFailed |= verdict == Verdict::Failed;
+    anyUnchecked |= verdict == Verdict::Unchecked;
   }
   report.printSummary(results);
   if (copyBytesPerSecond)
@@ -395,7 +397,7 @@ int Session::run() {
   if (!options.digestsFile.empty())
     writeDigests(options.digestsFile, signature, options.inputs, options.seed,
                  results);
-  return allPassed ? 0 : 1;
+  return anyFailed ? 1 : anyUnchecked ? 3 : 0;
 }
 
 int backfuse::run::runSession(const Options &options) {
