@@ -62,8 +62,8 @@ class KernelRun(unittest.TestCase):
             capture_output=True, text=True, timeout=120)
         return result.returncode, result.stdout, result.stderr
 
-    def passes(self, *arguments):
-        status, out, err = self.run_(*arguments)
+    def passes(self, *arguments, **keywords):
+        status, out, err = self.run_(*arguments, **keywords)
         self.assertEqual(status, 0, out + err)
         return out
 
@@ -301,6 +301,21 @@ class KernelRun(unittest.TestCase):
         self.fails("no digest of output s", "--compare-digests", file)
         self.fails("leave --cases", *VALUES, "--compare-digests", file)
         self.fails("needs --device=emulator", *VALUES, "--ptx", self.dir.name)
+
+    def testReportsInJsonHaveStdoutForThemselves(self):
+        arguments = (*VALUES, "--inputs=exact", "--report=json")
+        for more, runs in (((), None), (("--repeat", "2"), 2)):
+            found, out, err = self.run_(*arguments, *more, device="emulator")
+            self.assertEqual(found, 0, out + err)
+            self.assertIn("1 passed, 0 failed", err)
+            document = json.loads(out)
+            self.assertEqual(len(document) if runs else None, runs)
+            for run in document if runs else [document]:
+                self.assertEqual([k["kernel"] for k in run["kernels"]], ["rows", "sums"])
+                self.assertEqual(run["plan"]["bytes"], 4 * 100 * 256 + 128)
+        out = self.passes(*VALUES, "--inputs=exact", "--report", device="emulator")
+        self.assertIn("report of kernel sums", out)
+        self.assertIn("1 passed, 0 failed", out)
 
     def testFilesThatCannotBeWritten(self):
         self.fails("cannot be written", *VALUES, "--json",

@@ -9,7 +9,7 @@
 using namespace backfuse;
 using namespace backfuse::run;
 
-void Device::printReports(bool) {
+void Device::collectReports(bool) {
   throw UsageError("--report needs --device=emulator, not " + name());
 }
 

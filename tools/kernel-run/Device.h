@@ -51,8 +51,11 @@ public:
   virtual bool repeatsInputs() const { return true; }
   /// What run() does; none on a device that runs no plan.
   virtual std::optional<PlanSummary> plan() const = 0;
-  /// Prints what each kernel of the next runs does; only the emulator can.
-  virtual void printReports(bool asJson);
+  /// Prints what each kernel of the next runs does, or collects it as JSON;
+  /// only the emulator can.
+  virtual void collectReports(bool asJson);
+  /// What was collected, an object for each run.
+  virtual nlohmann::json reports() const { return nlohmann::json::array(); }
   /// Poisons outputs and workspace, runs, and waits.
   virtual void run() = 0;
   /// A part of an output.

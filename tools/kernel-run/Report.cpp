@@ -59,7 +59,7 @@ std::string Report::dimsText(const Case &problem) {
 
 Report::Report(const Options &options, const Signature &signature,
                const std::vector<Case> &cases)
-    : options(options), signature(signature) {
+    : options(options), signature(signature), out(tableOf(options)) {
   for (const Case &problem : cases)
     dimsWidth = std::max(dimsWidth, static_cast<int>(dimsText(problem).size()));
 }
@@ -70,10 +70,11 @@ static int columnWidth(const bf_argument &output) {
 }
 
 void Report::printHeader() const {
-  std::printf("%4s  %-*s  %7s", "case", dimsWidth, "dims", "variant");
+  std::fprintf(out, "%4s  %-*s  %7s", "case", dimsWidth, "dims", "variant");
   for (const bf_argument &output : signature.outputs)
-    std::printf("  %*s", columnWidth(output), output.name);
-  std::printf("  %-11s  %s\n", "result", options.bench ? "us" : "seconds");
+    std::fprintf(out, "  %*s", columnWidth(output), output.name);
+  std::fprintf(out, "  %-11s  %s\n", "result",
+               options.bench ? "us" : "seconds");
 }
 
 /// "100%" only of the whole.
@@ -115,60 +116,63 @@ static std::string matchedText(const CaseResult &result,
   return least ? columnText(*least) : "-";
 }
 
-static void printTiming(const CaseResult &result) {
+static void printTiming(std::FILE *out, const CaseResult &result) {
   const Timing &timing = *result.timing;
-  std::printf("      median %.2f us, mean %.2f, %.2f to %.2f; ",
-              timing.medianUs, timing.meanUs, timing.minUs, timing.maxUs);
+  std::fprintf(out, "      median %.2f us, mean %.2f, %.2f to %.2f; ",
+               timing.medianUs, timing.meanUs, timing.minUs, timing.maxUs);
   if (result.floor)
-    std::printf(
-        "floor %.2f (bytes %.2f, operations %.2f), %.2f times it; ",
+    std::fprintf(
+        out, "floor %.2f (bytes %.2f, operations %.2f), %.2f times it; ",
         result.floor->us(), result.floor->bytesUs, result.floor->operationsUs,
         result.floor->us() > 0 ? timing.medianUs / result.floor->us() : NAN);
-  std::printf("CPU %.2f us prepared, %.2f unprepared; %.0f MHz\n",
-              timing.cpuPlanUs, timing.cpuLaunchUs, timing.smMhz);
+  std::fprintf(out, "CPU %.2f us prepared, %.2f unprepared; %.0f MHz\n",
+               timing.cpuPlanUs, timing.cpuLaunchUs, timing.smMhz);
 }
 
 void Report::printRow(const CaseResult &result) const {
   std::string variant =
       result.plan ? std::to_string(result.plan->variant) : "-";
-  std::printf("%4d  %-*s  %7s", result.problem.index, dimsWidth,
-              result.dimsText.c_str(), variant.c_str());
+  std::fprintf(out, "%4d  %-*s  %7s", result.problem.index, dimsWidth,
+               result.dimsText.c_str(), variant.c_str());
   for (const bf_argument &output : signature.outputs)
-    std::printf("  %*s", columnWidth(output),
-                matchedText(result, output.name).c_str());
-  std::printf("  %-11s  %.2f\n", verdictText(result.verdict()),
-              result.timing ? result.timing->medianUs : result.seconds);
+    std::fprintf(out, "  %*s", columnWidth(output),
+                 matchedText(result, output.name).c_str());
+  std::fprintf(out, "  %-11s  %.2f\n", verdictText(result.verdict()),
+               result.timing ? result.timing->medianUs : result.seconds);
   if (!result.error.empty())
-    std::printf("      %s\n", result.error.c_str());
+    std::fprintf(out, "      %s\n", result.error.c_str());
   if (result.differingRuns)
-    std::printf("      %d of %d runs gave other bytes than the first\n",
-                result.differingRuns, result.runs);
+    std::fprintf(out, "      %d of %d runs gave other bytes than the first\n",
+                 result.differingRuns, result.runs);
   for (const OutputCheck &check : result.checks) {
     if (check.skipped)
-      std::printf("      %s against %s: not counted, the eager reference "
-                  "itself matches less than %g%% there\n",
-                  check.output.c_str(), check.against.c_str(),
-                  100 * check.needed);
+      std::fprintf(out,
+                   "      %s against %s: not counted, the eager reference "
+                   "itself matches less than %g%% there\n",
+                   check.output.c_str(), check.against.c_str(),
+                   100 * check.needed);
     else if (!check.passed)
-      std::printf("      %s against %s (%s): %s matches, needed %g%%; %s\n",
-                  check.output.c_str(), check.against.c_str(),
-                  check.limit.c_str(), percent(check.comparison).c_str(),
-                  100 * check.needed, check.detail.c_str());
+      std::fprintf(out,
+                   "      %s against %s (%s): %s matches, needed %g%%; %s\n",
+                   check.output.c_str(), check.against.c_str(),
+                   check.limit.c_str(), percent(check.comparison).c_str(),
+                   100 * check.needed, check.detail.c_str());
     if (!check.note.empty())
-      std::printf("        %s\n", check.note.c_str());
+      std::fprintf(out, "        %s\n", check.note.c_str());
   }
   // Where anything passes, "100%" says nothing.
   for (const OutputCheck &check : result.checks)
     if (check.comparison.unbounded)
-      std::printf("      %s against %s: %lld of %lld elements have no bound "
-                  "(overflow, or a NaN that rounding errors decide) and were "
-                  "not compared\n",
-                  check.output.c_str(), check.against.c_str(),
-                  static_cast<long long>(check.comparison.unbounded),
-                  static_cast<long long>(check.comparison.elements));
+      std::fprintf(out,
+                   "      %s against %s: %lld of %lld elements have no bound "
+                   "(overflow, or a NaN that rounding errors decide) and were "
+                   "not compared\n",
+                   check.output.c_str(), check.against.c_str(),
+                   static_cast<long long>(check.comparison.unbounded),
+                   static_cast<long long>(check.comparison.elements));
   if (result.timing)
-    printTiming(result);
-  std::fflush(stdout);
+    printTiming(out, result);
+  std::fflush(out);
 }
 
 void Report::printSummary(const std::vector<CaseResult> &results) const {
@@ -187,25 +191,26 @@ void Report::printSummary(const std::vector<CaseResult> &results) const {
     ++counts[result.verdict()];
   }
   for (const auto &[variant, result] : variants) {
-    std::printf("variant %u: %s\n", variant, result->plan->variantName.c_str());
+    std::fprintf(out, "variant %u: %s\n", variant,
+                 result->plan->variantName.c_str());
     for (const std::string &route : result->routes)
-      std::printf("  product %s\n", route.c_str());
+      std::fprintf(out, "  product %s\n", route.c_str());
   }
   if (timed > 1)
-    std::printf("mean of %zu cases: %.2f us, floor %.2f us\n", timed,
-                sumUs / static_cast<double>(timed),
-                sumFloor / static_cast<double>(timed));
-  std::printf("%zu passed, %zu failed",
-              counts[Verdict::Ok] + counts[Verdict::Partly] +
-                  counts[Verdict::Ran],
-              counts[Verdict::Failed]);
+    std::fprintf(out, "mean of %zu cases: %.2f us, floor %.2f us\n", timed,
+                 sumUs / static_cast<double>(timed),
+                 sumFloor / static_cast<double>(timed));
+  std::fprintf(out, "%zu passed, %zu failed",
+               counts[Verdict::Ok] + counts[Verdict::Partly] +
+                   counts[Verdict::Ran],
+               counts[Verdict::Failed]);
   if (counts[Verdict::Unchecked])
-    std::printf(", %zu not checked", counts[Verdict::Unchecked]);
+    std::fprintf(out, ", %zu not checked", counts[Verdict::Unchecked]);
   if (counts[Verdict::Partly])
-    std::printf("; %zu of the passed compared in part only",
-                counts[Verdict::Partly]);
-  std::printf("\n");
-  std::fflush(stdout);
+    std::fprintf(out, "; %zu of the passed compared in part only",
+                 counts[Verdict::Partly]);
+  std::fprintf(out, "\n");
+  std::fflush(out);
 }
 
 static json checkJson(const OutputCheck &check) {

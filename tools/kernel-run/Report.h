@@ -7,6 +7,7 @@
 #include "Options.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace backfuse::run {
 
@@ -55,10 +56,15 @@ public:
                  nlohmann::json environment) const;
 
   static std::string dimsText(const Case &problem);
+  /// Where the table goes: stdout, unless that is for the emulator's JSON.
+  static std::FILE *tableOf(const Options &options) {
+    return options.emulatorReport == "json" ? stderr : stdout;
+  }
 
 private:
   const Options &options;
   const Signature &signature;
+  std::FILE *out;
   int dimsWidth = 4;
 };
 

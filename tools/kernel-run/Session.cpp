@@ -40,6 +40,7 @@ private:
   void measure(CaseResult &result);
   void writeOutputs(const std::vector<reference::Tensor> &outputs) const;
   void writePtx(const std::string &directory) const;
+  void printReports() const;
   nlohmann::json environment() const;
   void progress(const char *what) const {
     if (showsProgress)
@@ -352,6 +353,14 @@ void Session::writePtx(const std::string &directory) const {
     throw Failure("the bundle has no PTX: compile it without --strip-ptx");
 }
 
+/// All that the emulator did, as one document: an object for each run, in an
+/// array if there can be several.
+void Session::printReports() const {
+  nlohmann::json reports = device->reports();
+  bool single = total == 1 && options.repeat == 1 && reports.size() == 1;
+  std::printf("%s\n", (single ? reports[0] : reports).dump(1).c_str());
+}
+
 int Session::run() {
   if (options.list) {
     printBundle(bundle);
@@ -365,7 +374,7 @@ int Session::run() {
   std::vector<Case> cases = chooseCases();
   device = makeDevice(options.device, bundle, options.ptxDir);
   if (!options.emulatorReport.empty())
-    device->printReports(options.emulatorReport == "json");
+    device->collectReports(options.emulatorReport == "json");
   if (options.bench && !device->canBench())
     throw UsageError("--bench needs a GPU: device " + device->name() +
                      " has no times");
@@ -373,8 +382,8 @@ int Session::run() {
     throw UsageError("--ends needs a device that runs kernels, not " +
                      device->name());
   Report report(options, signature, cases);
-  std::printf("graph %s on %s\n", signature.graph.c_str(),
-              device->name().c_str());
+  std::fprintf(Report::tableOf(options), "graph %s on %s\n",
+               signature.graph.c_str(), device->name().c_str());
   report.printHeader();
   std::vector<CaseResult> results;
   total = cases.size();
@@ -389,6 +398,8 @@ int Session::run() {
     anyUnchecked |= verdict == Verdict::Unchecked;
   }
   report.printSummary(results);
+  if (options.emulatorReport == "json")
+    printReports();
   if (copyBytesPerSecond)
     std::fprintf(stderr, "kernel-run: copy %.2f TB/s\n",
                  copyBytesPerSecond * 1e-12);
