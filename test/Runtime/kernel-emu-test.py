@@ -285,6 +285,10 @@ class KernelEmu(unittest.TestCase):
                                 ("hexadecimal", "bytes:0"), ("expected NAME=", "=x.npy"), ("expected NAME=", "z="),
                                 ("'-1' is not a number", "z=f32[-1]")):
             self.fails(words, *self.saxpy, "--arg", argument)
+        self.assertTrue(self.run_("--bogus", status=2).startswith("kernel-emu: "))
+        with open(self.path("sized.ptx"), "w") as file:
+            file.write(HEADER + ".visible .entry sized() .reqntid 96 { ret; }")
+        self.fails("was compiled for a CTA of 96 threads", self.path("sized.ptx"), "--block", "64")
         # What is out of bounds may be what --smem did not give.
         with open(self.path("smem.ptx"), "w") as file:
             file.write(HEADER + ".extern .shared .align 16 .b8 s[];\n"

@@ -52,6 +52,8 @@ static std::unique_ptr<Device> makeAutomaticDevice(const Bundle &bundle) {
 #if BACKFUSE_HAVE_EMULATOR
   try {
     device = makeEmulatorDevice(bundle, "");
+  } catch (const UsageError &) {
+    throw;
   } catch (const std::exception &error) {
     why += std::string("; ") + error.what();
   }

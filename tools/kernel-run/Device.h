@@ -49,6 +49,8 @@ public:
   virtual void load(const reference::Problem &problem,
                     const Values &values) = 0;
   virtual bool repeatsInputs() const { return true; }
+  /// Whether load() takes memory of this machine for each tensor.
+  virtual bool copiesToHost() const { return false; }
   /// What run() does; none on a device that runs no plan.
   virtual std::optional<PlanSummary> plan() const = 0;
   /// Prints what each kernel of the next runs does, or collects it as JSON;

@@ -46,6 +46,7 @@ public:
             {"sm_count", defaults.multiprocessors}};
   }
   void load(const reference::Problem &problem, const Values &values) override;
+  bool copiesToHost() const override { return true; }
   std::optional<PlanSummary> plan() const override {
     return summarise(*loadedPlan);
   }
@@ -113,7 +114,8 @@ EmulatorDevice::EmulatorDevice(const Bundle &bundle, uint32_t target,
   defaults.multiprocessors = smCountOf(targetName);
   defaults.threads = std::max(1u, std::thread::hardware_concurrency());
   if (const char *text = std::getenv("BACKFUSE_EMULATOR"))
-    require(emulator::parseLaunchOptions(text, defaults), "BACKFUSE_EMULATOR");
+    if (emulator::Error error = emulator::parseLaunchOptions(text, defaults))
+      throw UsageError("BACKFUSE_EMULATOR: " + error.text());
   const auto *sources = flatBundle(bundle).targets()->Get(target)->modules();
   for (unsigned i = 0; sources && i < sources->size(); ++i) {
     modules.emplace_back();

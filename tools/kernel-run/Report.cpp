@@ -13,6 +13,8 @@ using namespace backfuse::run;
 using nlohmann::json;
 
 Verdict CaseResult::verdict() const {
+  if (skipped)
+    return Verdict::Skipped;
   bool good = error.empty() && differingRuns == 0;
   int64_t elements = 0, compared = 0;
   for (const OutputCheck &check : checks) {
@@ -39,6 +41,8 @@ static const char *verdictText(Verdict verdict) {
     return "not checked";
   case Verdict::Ran:
     return "ran";
+  case Verdict::Skipped:
+    return "skipped";
   case Verdict::Failed:
     return "FAIL";
   }
@@ -204,6 +208,8 @@ void Report::printSummary(const std::vector<CaseResult> &results) const {
                counts[Verdict::Ok] + counts[Verdict::Partly] +
                    counts[Verdict::Ran],
                counts[Verdict::Failed]);
+  if (counts[Verdict::Skipped])
+    std::fprintf(out, ", %zu skipped", counts[Verdict::Skipped]);
   if (counts[Verdict::Unchecked])
     std::fprintf(out, ", %zu not checked", counts[Verdict::Unchecked]);
   if (counts[Verdict::Partly])
@@ -295,16 +301,18 @@ void Report::writeJson(const std::vector<CaseResult> &results,
                        json environment) const {
   json document = std::move(environment);
   document["schema"] = "backfuse-run/1";
-  size_t passed = 0, failed = 0;
+  size_t passed = 0;
+  std::map<Verdict, size_t> counts;
   document["cases"] = json::array();
   for (const CaseResult &result : results) {
     document["cases"].push_back(caseJson(result));
     passed += result.passed();
-    failed += result.verdict() == Verdict::Failed;
+    ++counts[result.verdict()];
   }
   document["passed"] = passed;
-  document["failed"] = failed;
-  document["not_checked"] = results.size() - passed - failed;
+  document["failed"] = counts[Verdict::Failed];
+  document["skipped"] = counts[Verdict::Skipped];
+  document["not_checked"] = counts[Verdict::Unchecked];
   // Texts come from bundles and drivers, in any encoding.
   writeWhole(options.jsonFile,
              document.dump(1, ' ', false, json::error_handler_t::replace) +

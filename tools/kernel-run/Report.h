@@ -18,8 +18,9 @@ struct Floor {
 };
 
 /// Failed: something is wrong. Unchecked: no element of any output could be
-/// compared; Partly: some could not. Ran: nothing was to be compared.
-enum class Verdict { Ok, Partly, Unchecked, Ran, Failed };
+/// compared; Partly: some could not. Ran: nothing was to be compared. Skipped:
+/// the case could not be run as asked.
+enum class Verdict { Ok, Partly, Unchecked, Ran, Skipped, Failed };
 
 struct CaseResult {
   Case problem;
@@ -28,7 +29,8 @@ struct CaseResult {
   std::vector<std::string> routes; // one for each product of the variant
   std::vector<OutputCheck> checks;
   std::map<std::string, std::string> digests; // of each output, if it ran
-  std::string error; // why it could not be run or checked
+  std::string error;    // why it could not be run or checked
+  bool skipped = false; // because it is not possible: the error says why
   int runs = 0, differingRuns = 0;
   std::optional<Timing> timing;
   std::optional<Floor> floor;
@@ -36,7 +38,8 @@ struct CaseResult {
 
   Verdict verdict() const;
   bool passed() const {
-    return verdict() != Verdict::Failed && verdict() != Verdict::Unchecked;
+    Verdict is = verdict();
+    return is == Verdict::Ok || is == Verdict::Partly || is == Verdict::Ran;
   }
 };
 
