@@ -29,7 +29,7 @@ source scripts/setup.sh || exit 1
 mkdir -p "$build/demo"
 echo "== building"
 if ! { cmake -S . -B "$build" "${BACKFUSE_CMAKE_ARGS[@]}" &&
-  ninja -C "$build" -j "$jobs" kernel-opt kernel-run; } >"$build/demo/build.log" 2>&1; then
+  ninja -C "$build" -j "$jobs" kernel-opt kernel-run kernel-emu; } >"$build/demo/build.log" 2>&1; then
   tail -n 50 "$build/demo/build.log"
   exit 1
 fi

@@ -159,8 +159,10 @@ backfuse_setup() {
     command -v ld.lld-22 >/dev/null && BACKFUSE_CMAKE_ARGS+=(-DLLVM_USE_LINKER=lld)
   fi
   if command -v ccache >/dev/null; then
-    # Relative paths in the keys, so that worktrees and build folders share the
-    # cache; the precompiled header needs the sloppiness.
+    # Relative paths in the keys, so that worktrees share the cache. Files of the
+    # precompiled header share it within one path of the build folder alone: the
+    # header's bytes, which are in their keys, hold that path. The header needs
+    # the sloppiness.
     local launcher="env;CCACHE_BASEDIR=$backfuse_root;CCACHE_NOHASHDIR=1"
     launcher+=";CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;ccache"
     BACKFUSE_CMAKE_ARGS+=("-DCMAKE_C_COMPILER_LAUNCHER=$launcher" "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher")

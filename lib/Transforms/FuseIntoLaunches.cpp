@@ -15,6 +15,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace backfuse;
@@ -268,12 +269,17 @@ static LogicalResult describeVariant(GraphOp graph, llvm::raw_ostream &os) {
          << fused.yields.size() << ", operand sums " << fused.operandSums.size()
          << '\n';
     }
+  // Ops of one line's expansion may come to the same.
+  llvm::StringSet<> printed;
   for (const auto &[op, note] : plan->notes) {
-    os << "  ";
+    std::string text;
+    llvm::raw_string_ostream line(text);
     if (auto loc = op->getLoc()->findInstanceOf<FileLineColLoc>())
-      os << loc.getFilename().getValue() << ':' << loc.getLine() << ':'
-         << loc.getColumn() << ": ";
-    os << op->getName() << ": " << note << '\n';
+      line << loc.getFilename().getValue() << ':' << loc.getLine() << ':'
+           << loc.getColumn() << ": ";
+    line << op->getName() << ": " << note;
+    if (printed.insert(text).second)
+      os << "  " << text << '\n';
   }
   return success();
 }

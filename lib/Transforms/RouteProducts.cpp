@@ -93,6 +93,15 @@ struct Routes {
 };
 } // namespace
 
+/// What a fused op yields as a launch's result, null of an input.
+static OpResult insideOf(Value operand) {
+  auto launch = operand.getDefiningOp<mlp::LaunchOp>();
+  if (!launch)
+    return {};
+  return cast<OpResult>(
+      launch.getYield().getValues()[cast<OpResult>(operand).getResultNumber()]);
+}
+
 /// Refuses an operand that cannot have copies in a form, or need not have one
 /// and does not fit to those that have.
 static LogicalResult checkOperand(mlp::FusedOp fused, Value operand,
@@ -109,14 +118,11 @@ static LogicalResult checkOperand(mlp::FusedOp fused, Value operand,
            << " operands; rounding 16-bit operands to another type is not "
               "built yet";
   }
-  auto launch = operand.getDefiningOp<mlp::LaunchOp>();
-  if (!launch)
+  OpResult inside = insideOf(operand);
+  if (!inside)
     return success();
-  Value inside =
-      launch.getYield().getValues()[cast<OpResult>(operand).getResultNumber()];
-  auto producer = inside.getDefiningOp<mlp::FusedOp>();
-  unsigned number = cast<OpResult>(inside).getResultNumber();
-  mlp::FusedYieldOp yield = producer.getYield();
+  unsigned number = inside.getResultNumber();
+  mlp::FusedYieldOp yield = cast<mlp::FusedOp>(inside.getOwner()).getYield();
   if (number < yield.getValues().size() &&
       yield.getKind(number) == mlp::YieldKind::Store)
     return success();
@@ -295,6 +301,46 @@ static CopiedTensors chooseCopied(mlp::GraphOp graph, const Routes &routes) {
   return copied;
 }
 
+/// Refuses copies of an operand whose rows are none of whole 16 bytes, as they
+/// are written (by mlp.convert or in an epilogue) or as the product reads them.
+static LogicalResult checkCopyRows(mlp::FusedOp fused, unsigned contraction,
+                                   mlp::Side side, mlp::Precision precision) {
+  mlp::ContractionAttr attr = fused.getContraction(contraction);
+  bool isA = side == mlp::Side::A;
+  Value operand = fused.getOperandOf(contraction, side);
+  auto type = cast<RankedTensorType>(operand.getType());
+  OpResult inside = insideOf(operand);
+  mlp::Extent written =
+      inside ? cast<mlp::FusedOp>(inside.getOwner()).getN().getExtent()
+             : mlp::getExtent(type, type.getRank() - 1);
+  mlp::Extent read =
+      ((isA ? attr.getA() : attr.getB()) == mlp::Major::KMajor ? attr.getK()
+       : isA                                                   ? fused.getM()
+                                                               : fused.getN())
+          .getExtent();
+  constexpr int64_t multiple = 16 / 2; // bytes of rows, and of an element
+  for (const mlp::Extent &columns : {written, read}) {
+    if (!columns.isFixed() || columns.factor % multiple == 0)
+      continue;
+    InFlightDiagnostic error =
+        fused.emitOpError("multiplies 16-bit copies of ");
+    if (auto input = dyn_cast<BlockArgument>(operand))
+      error << "the f32 input '"
+            << fused->getParentOfType<mlp::GraphOp>().getArgName(
+                   input.getArgNumber())
+            << "'";
+    else
+      error << "a computed f32 operand";
+    return error << " of type " << type << " (precision "
+                 << mlp::stringifyPrecision(precision) << "); rows of "
+                 << columns.factor
+                 << " 16-bit elements are not a multiple of 16 bytes: pad them "
+                    "to a multiple of "
+                 << multiple << " elements";
+  }
+  return success();
+}
+
 static FailureOr<llvm::MapVector<Value, Need>>
 collectNeeds(mlp::GraphOp graph, const Routes &routes,
              const CopiedTensors &copied) {
@@ -312,8 +358,11 @@ collectNeeds(mlp::GraphOp graph, const Routes &routes,
         if (failed(checkOperand(fused, operand, *precision)))
           return WalkResult::interrupt();
         if (isF32(operand) && copied.contains(operand) &&
-            !routes.isDirect(fused, i))
+            !routes.isDirect(fused, i)) {
+          if (failed(checkCopyRows(fused, i, side, *precision)))
+            return WalkResult::interrupt();
           needs[operand].forms.insert(formOf(*precision));
+        }
       }
     }
     return failed(collectSums(fused, routes, needs)) ? WalkResult::interrupt()

@@ -172,6 +172,15 @@ mlp.graph @g(%x: tensor<?x36xbf16, #mlp.dims<T, _>> "x", %w: tensor<36x72xbf16> 
 
 // -----
 
+// Rows that copies of an f32 input cannot have, and the f32 input has.
+mlp.graph @g(%x: tensor<?x40xf32, #mlp.dims<T, _>> "x", %w: tensor<40x68xf32> "w") {
+  // expected-error @below {{multiplies 16-bit copies of the f32 input 'w' of type 'tensor<40x68xf32>' (precision tf32); rows of 68 16-bit elements are not a multiple of 16 bytes: pad them to a multiple of 8 elements}}
+  %0 = mlp.matmul %x, %w precision tf32 : tensor<?x40xf32, #mlp.dims<T, _>>, tensor<40x68xf32> -> tensor<?x68xf32, #mlp.dims<T, _>>
+  mlp.output %0 "y" : tensor<?x68xf32, #mlp.dims<T, _>>
+}
+
+// -----
+
 // A sum of an odd number of columns, which kernels write in pairs.
 mlp.graph @g(%x: tensor<?x40xbf16, #mlp.dims<T, _>> "x", %w: tensor<9x40xbf16> "w") {
   // expected-error @below {{sums 9 columns, and kernels write sums in pairs; pad the columns to an even number}}

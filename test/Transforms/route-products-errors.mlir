@@ -77,3 +77,40 @@ mlp.graph @two_types(%x: !x "x", %y: !y "y") {
   %r = arith.truncf %s : tensor<64xf32> to tensor<64xbf16>
   mlp.output %g "g", %s "s", %r "r" : tensor<64x96xf32>, tensor<64xf32>, tensor<64xbf16>
 }
+
+// -----
+
+// Rows of 1360 bytes, of which copies would have 680: those of an input.
+!x = tensor<?x64xf32, #mlp.dims<T, _>>
+!y = tensor<?x340xf32, #mlp.dims<T, _>>
+mlp.graph @input_rows(%x: !x "x", %w: tensor<64x340xf32> "weight") {
+  // expected-error @below {{multiplies 16-bit copies of the f32 input 'weight' of type 'tensor<64x340xf32>' (precision fp16); rows of 340 16-bit elements are not a multiple of 16 bytes: pad them to a multiple of 8 elements}}
+  %y = mlp.matmul %x, %w precision fp16 : !x, tensor<64x340xf32> -> !y
+  mlp.output %y "y" : !y
+}
+
+// -----
+
+// Those that an epilogue would store.
+!x = tensor<?x64xf32, #mlp.dims<T, _>>
+!y = tensor<?x340xf32, #mlp.dims<T, _>>
+mlp.graph @computed_rows(%x: !x "x", %w: tensor<340x64xf32> "w") {
+  %h = mlp.matmul %x, %w transpose_b precision bf16x3 : !x, tensor<340x64xf32> -> !y
+  // expected-error @below {{multiplies 16-bit copies of a computed f32 operand of type 'tensor<?x340xf32, #mlp.dims<T, _>>' (precision bf16x3); rows of 340 16-bit elements are not a multiple of 16 bytes: pad them to a multiple of 8 elements}}
+  %g = mlp.matmul %x, %h contract [T] precision bf16x3 : !x, !y -> tensor<64x340xf32>
+  mlp.output %g "g" : tensor<64x340xf32>
+}
+
+// -----
+
+// Those as a product reads them, of a copy with longer ones.
+!x = tensor<?x4x20xf32, #mlp.dims<T, _, _>>
+!y = tensor<?x80xf32, #mlp.dims<T, _>>
+mlp.graph @read_rows(%x: !y "x", %w: tensor<80x80xf32> "w", %v: tensor<96x20xf32> "v") {
+  %0 = mlp.matmul %x, %w precision tf32 : !y, tensor<80x80xf32> -> !y
+  %heads = mlp.expand %0 [1, 2] : !y -> !x
+  %h = arith.negf %heads : !x
+  // expected-error @below {{multiplies 16-bit copies of a computed f32 operand of type 'tensor<?x4x20xf32, #mlp.dims<T, _, _>>' (precision tf32); rows of 20 16-bit elements}}
+  %z = mlp.matmul %h, %v transpose_b precision tf32 : !x, tensor<96x20xf32> -> tensor<?x4x96xf32, #mlp.dims<T, _, _>>
+  mlp.output %z "z" : tensor<?x4x96xf32, #mlp.dims<T, _, _>>
+}
