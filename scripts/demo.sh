@@ -82,8 +82,8 @@ for case in run["cases"]:
     values = [f"{k}={v}" for k, v in case.get("dims", {}).items()]
     values += [f"{k}={int(v)}" for k, v in case.get("params", {}).items()]
     values.append(run["inputs"])
-    matched = min((c["matched"] for c in case.get("checks", []) if not c["skipped"]), default=0)
-    verdict = f"{100 * matched:.6g}%" if case["passed"] else "FAILED"
+    matched = min((c["matched"] for c in case.get("checks", []) if not c["skipped"] and c["compared"]), default=0)
+    verdict = f"{100 * matched:.6g}%" if case["passed"] else case["result"]
     print(f"{sys.argv[1]:<22} {' '.join(values):<44} {device:<18} "
           f"{verdict:<8} {case.get('seconds', 0):.2f} s")
 PYTHON

@@ -288,6 +288,12 @@ run_cases() { # BUNDLE CASES ARGUMENTS...
   "$kernel_run" "$bundle" --device="$device" --cases "$cases" "$@"
 }
 
+# Hard inputs can leave nothing that has a bound: the log says so, and nothing
+# is wrong.
+run_hard() { # BUNDLE CASES ARGUMENTS...
+  run_cases "$@" || [[ $? == 3 ]]
+}
+
 # On exact inputs; those cases that have none (an elementary function would meet
 # a point at which it is not exact) must be within the contract's bound.
 run_graph() { # BUNDLE CASES JSON
@@ -347,7 +353,7 @@ if wanted hard; then
   for bundle in "${bundle_files[@]}"; do
     name=$(basename "$bundle" .bfb)
     for kind in scaled mixed subnormal huge; do
-      step hard "$name $kind" run_cases "$bundle" "${cases_of[$bundle]}" \
+      step hard "$name $kind" run_hard "$bundle" "${cases_of[$bundle]}" \
         --inputs="hard:$kind" --max-tokens "$hard_tokens" --json "$details/hard-$name-$kind.json"
     done
   done

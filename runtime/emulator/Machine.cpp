@@ -260,7 +260,7 @@ Error parseLaunchOptions(const std::string &text, LaunchOptions &options) {
     bool isNumber = !value.empty() && value.size() < 19 &&
                     value.find_first_not_of("0123456789") == std::string::npos;
     uint64_t number = isNumber ? std::stoull(value) : 0;
-    if (key == "order" && value == "inorder")
+    if (key == "order" && (value == "in-order" || value == "inorder"))
       options.order = Order::InOrder;
     else if (key == "order" && value == "random")
       options.order = Order::Random;
@@ -285,7 +285,8 @@ Error parseLaunchOptions(const std::string &text, LaunchOptions &options) {
       options.threads = static_cast<unsigned>(number);
     else
       return Error("cannot use '" + item +
-                   "': expected order=inorder|random|adversarial, seed=N, "
+                   "': expected order=in-order|random|adversarial, "
+                   "seed=N, "
                    "checks=on|off, without=CHECK, strict=on|off, "
                    "tensor-fences=on|off, threads=N or sms=N (1 to 1024) or "
                    "steps=N");

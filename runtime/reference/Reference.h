@@ -173,8 +173,11 @@ struct Comparison {
   /// row-major index.
   double maxError = 0;
   int64_t worst = -1;
+  /// Elements about which the comparison says anything.
+  int64_t compared() const { return elements - unbounded; }
+  /// The share of these that agree; 1 if there are none.
   double matched() const {
-    return elements ? 1.0 - double(mismatches) / double(elements) : 1.0;
+    return compared() > 0 ? 1.0 - double(mismatches) / double(compared()) : 1.0;
   }
 };
 /// |actual - expected| <= atol + rtol * |expected|, element by element.

@@ -103,7 +103,7 @@ class Tests:
             plan = run([self.options.kernel_opt, source, "--emit=plan", f"--target={target}", *flags, *options])
             text = run([self.options.kernel_run, bundle, f"--device=emulator:{target}", "--inputs=exact", "--report=json",
                         *options], {"BACKFUSE_EMULATOR": "checks=off"})
-            report, _ = json.JSONDecoder().raw_decode(text[text.index("{"):])
+            report = json.loads(text)
             with open(source) as file:
                 graph = file.read()
             outputs = re.findall(r'"(\w+)"', graph[graph.index("mlp.output"):])

@@ -337,6 +337,25 @@ bundle::BundleT backfuse::test::makeRowsBundle() {
   return result;
 }
 
+bundle::BundleT backfuse::test::makeLogsBundle() {
+  bundle::BundleT result;
+  result.graph = std::make_unique<bundle::GraphT>();
+  bundle::GraphT &graph = *result.graph;
+  graph.name = "logs";
+  graph.dims = {"N"};
+  graph.values.push_back(value("x", DType::F32, {-1, 4}));
+  graph.values.push_back(value("sum", DType::F32, {-1}));
+  graph.values.push_back(value("y", DType::F32, {-1}));
+  graph.inputs.push_back(argument("x", 0));
+  graph.outputs.push_back(argument("y", 2));
+  graph.ops.push_back(graphOp(OpKind::Sum, {0}, 1));
+  graph.ops.back()->dims = {1};
+  graph.ops.push_back(graphOp(OpKind::Log, {1}, 2));
+  result.provenance = std::make_unique<bundle::ProvenanceT>();
+  result.provenance->compiler = "by hand";
+  return result;
+}
+
 std::vector<uint8_t> backfuse::test::packFlatBuffer(const uint8_t *data,
                                                     size_t numBytes) {
   std::vector<uint8_t> file(32 + numBytes);

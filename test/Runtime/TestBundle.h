@@ -35,6 +35,10 @@ std::unique_ptr<bundle::BufferT> buffer(bundle::Space space, uint32_t index,
 /// with more than 2^20 rows are refused.
 bundle::BundleT makeRowsBundle();
 
+/// A graph without code: logs(x: tensor<N x 4 x f32>),
+///   y = log(sum of x over its columns)     tensor<N x f32>
+bundle::BundleT makeLogsBundle();
+
 /// Header and FlatBuffer, as a file has them.
 std::vector<uint8_t> pack(const bundle::BundleT &bundle);
 /// The same around any FlatBuffer.

@@ -110,6 +110,13 @@ class KernelEmu(unittest.TestCase):
         self.assertEqual(result.returncode, status, result.stdout + result.stderr)
         return result.stdout + result.stderr
 
+    def reports(self, *arguments):
+        """The report in JSON, which has stdout for itself."""
+        result = subprocess.run([KERNEL_EMU, *arguments, "--report=json"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("checks silent", result.stderr)
+        return json.loads(result.stdout)
+
     def fails(self, words, *arguments, status=2):
         text = self.run_(*arguments, status=status)
         self.assertIn(words, text)
@@ -162,8 +169,7 @@ class KernelEmu(unittest.TestCase):
                 json.dump({"array": name, "type": "f32", "sizes": [16, 8], "strides": [64], "box": [16, 8]}, file)
         args = [self.path("copy.ptx"), "--block", "32", "--array", "a=" + self.path("m.npy"), "--array", "b=f32[8,16]", "--arg",
                 "map:" + self.path("a.json"), "--arg", "map:" + self.path("b.json"), "--expect", "b=" + self.path("m.npy")]
-        text = self.run_(*args, "--report", "json")
-        self.assertEqual(json.loads(text[text.index("[\n"):text.rindex("]") + 1])[0]["buffers"],
+        self.assertEqual(self.reports(*args)[0]["buffers"],
                          [{"name": "a", "bytes": 512, "bytes_read": 512, "bytes_written": 0},
                           {"name": "b", "bytes": 512, "bytes_read": 0, "bytes_written": 512}])
         with open(self.path("a.json"), "w") as file:
@@ -198,8 +204,7 @@ class KernelEmu(unittest.TestCase):
 
     def testReportsAndLists(self):
         args = self.saxpy + ["--arg", "u32:100", "--inout", "y"]
-        text = self.run_(*args, "--report", "json")
-        report = json.loads(text[text.index("["):])[0]
+        report = self.reports(*args)[0]
         self.assertEqual(report["bytes"]["global_loaded"], 800)
         self.assertEqual(report["bytes"]["global_stored"], 400)
         self.assertEqual(report["ctas"], 2)
@@ -220,9 +225,8 @@ class KernelEmu(unittest.TestCase):
                                 " ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; ld.global.u32 %r1, [%rd1+4];"
                                 " st.global.u32 [%rd2], 3; red.global.add.u32 [%rd2+8], %r1; ret; }")
         writeNpy(self.path("ones.npy"), "<u4", (4,), struct.pack("<4I", 1, 1, 1, 1))
-        text = self.run_(self.path("same.ptx"), "--block", "64", "--arg", "x=" + self.path("ones.npy"), "--arg",
-                         "y=zeros:u32[4]", "--report", "json")
-        report = json.loads(text[text.index("["):])[0]
+        report = self.reports(self.path("same.ptx"), "--block", "64", "--arg", "x=" + self.path("ones.npy"), "--arg",
+                         "y=zeros:u32[4]")[0]
         self.assertEqual(report["bytes"]["global_loaded"], 256)
         self.assertEqual(report["buffers"], [{"name": "x", "bytes": 16, "bytes_read": 4, "bytes_written": 0},
                                              {"name": "y", "bytes": 16, "bytes_read": 4, "bytes_written": 8}])
@@ -281,6 +285,10 @@ class KernelEmu(unittest.TestCase):
                                 ("hexadecimal", "bytes:0"), ("expected NAME=", "=x.npy"), ("expected NAME=", "z="),
                                 ("'-1' is not a number", "z=f32[-1]")):
             self.fails(words, *self.saxpy, "--arg", argument)
+        self.assertTrue(self.run_("--bogus", status=2).startswith("kernel-emu: "))
+        with open(self.path("sized.ptx"), "w") as file:
+            file.write(HEADER + ".visible .entry sized() .reqntid 96 { ret; }")
+        self.fails("was compiled for a CTA of 96 threads", self.path("sized.ptx"), "--block", "64")
         # What is out of bounds may be what --smem did not give.
         with open(self.path("smem.ptx"), "w") as file:
             file.write(HEADER + ".extern .shared .align 16 .b8 s[];\n"

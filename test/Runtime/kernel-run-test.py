@@ -47,6 +47,8 @@ class KernelRun(unittest.TestCase):
         self.dir = tempfile.TemporaryDirectory()
         self.bundle = self.path("rows.bfb")
         subprocess.run([MAKE_BUNDLE, self.bundle], check=True)
+        self.logs = self.path("logs.bfb")
+        subprocess.run([MAKE_BUNDLE, self.logs, "logs"], check=True)
 
     def tearDown(self):
         self.dir.cleanup()
@@ -54,14 +56,14 @@ class KernelRun(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.dir.name, name)
 
-    def run_(self, *arguments, bundle=None, device="reference"):
+    def run_(self, *arguments, bundle=None, device="reference", environment=None):
         result = subprocess.run(
             [KERNEL_RUN, bundle or self.bundle, f"--device={device}", *arguments],
-            capture_output=True, text=True, timeout=120)
+            capture_output=True, text=True, timeout=120, env={**os.environ, **(environment or {})})
         return result.returncode, result.stdout, result.stderr
 
-    def passes(self, *arguments):
-        status, out, err = self.run_(*arguments)
+    def passes(self, *arguments, **keywords):
+        status, out, err = self.run_(*arguments, **keywords)
         self.assertEqual(status, 0, out + err)
         return out
 
@@ -119,6 +121,32 @@ class KernelRun(unittest.TestCase):
         self.assertIn("1 passed, 0 failed", self.passes("--compare-digests", digests))
         self.passes(*VALUES, "--inputs=hard:mixed", "--hard-inputs", "x")
 
+    def testWhatHasNoBoundDoesNotPass(self):
+        """A logarithm of what is negative has no bound: it is not compared, and the result says so."""
+        file = self.path("o.json")
+        arguments = ("--input", "x=" + self.path("x.npy"), "--json", file)
+        for negative, status, verdict, share, summary in (
+                (8, 3, "not checked", " -", "0 passed, 0 failed, 1 not checked"),
+                (6, 0, "partly", "100% of 25.000%", "1 passed, 0 failed; 1 of the passed compared in part only"),
+                (0, 0, "ok", " 100%", "1 passed, 0 failed")):
+            rows = [-3.0] * 4 * negative + [3.0] * 4 * (8 - negative)
+            writeNpy(self.path("x.npy"), "<f4", (8, 4), struct.pack("<32f", *rows))
+            found, out, err = self.run_(*arguments, bundle=self.logs)
+            self.assertEqual(found, status, out + err)
+            self.assertRegex(out, share + " +" + verdict)
+            self.assertTrue(out.endswith(summary + "\n"), out)
+            with open(file) as opened:
+                document = json.load(opened)
+            case = document["cases"][0]
+            self.assertEqual((case["result"], case["passed"]), (verdict, status == 0))
+            self.assertEqual((document["passed"], document["failed"], document["not_checked"]),
+                             (status == 0, 0, status == 3))
+            check = case["checks"][0]
+            self.assertEqual((check["compared"], check["unbounded"], check["matched"]),
+                             (8 - negative, negative, 1 if negative < 8 else None))
+        # Asked to compare nothing, it did all that was asked.
+        self.assertRegex(self.passes(*VALUES, "--check=none"), "- +- +ran")
+
     def testListsWithoutRunning(self):
         out = self.passes("--list")
         for part in ("graph rows", "input  x : tensor<B x S x 64 x bf16>",
@@ -147,12 +175,11 @@ class KernelRun(unittest.TestCase):
         npy = self.path("x.npy")
         arguments = ("--input", "x=" + npy, "--set", "square=1,scale=0")
         writeNpy(npy, "<f8", (1, 2, 64), bytes(1024))
-        self.fails("elements of type '<f8', expected |V2, <u2 or <f4", *arguments,
-                   status=1)
+        self.fails("elements of type '<f8', expected |V2, <u2 or <f4", *arguments)
         writeNpy(npy, "|V2", (1, 2, 64), bytes(255))
-        self.fails("has 255 bytes of data", *arguments, status=1)
+        self.fails("has 255 bytes of data", *arguments)
         writeNpy(npy, "|V2", (1 << 62, 64, 1 << 62), bytes(256))
-        self.fails("has 256 bytes of data", *arguments, status=1)
+        self.fails("has 256 bytes of data", *arguments)
         writeNpy(npy, "|V2", (1, 2, 63), bytes(252))
         self.fails("extent 2 must be 64", *arguments)
         writeNpy(npy, "|V2", (1, 2, 64), bytes(256))
@@ -160,8 +187,8 @@ class KernelRun(unittest.TestCase):
                    "--dims", "S=3")
         with open(npy, "wb") as file:
             file.write(b"not numpy")
-        self.fails("not an .npy file", *arguments, status=1)
-        self.fails("No such file", "--input", "x=/nonexistent.npy", status=1)
+        self.fails("not an .npy file", *arguments)
+        self.fails("No such file", "--input", "x=/nonexistent.npy")
         self.fails("the graph has no input z", "--input", "z=" + npy)
 
     def testCasesMatchAxesByShape(self):
@@ -222,7 +249,17 @@ class KernelRun(unittest.TestCase):
                 (["--dims", "B=4,S=x", "--set", "square=1,scale=1"], "no extent"),
                 (["--dims", "B=4,S=-1", "--set", "square=1,scale=1"], "no extent"),
                 (["--dims", "B=4,S=1", "--set", "square=2,scale=1"],
-                 "square is a bool"),
+                 "--set square: expected true or false, got '2'"),
+                (["--dims", "B=4,S=1", "--set", "square=maybe,scale=1"],
+                 "--set square: expected true or false, got 'maybe'"),
+                (["--dims", "B=4,S=1", "--set", "square=1,scale=x"], "--set scale: expected a number, got 'x'"),
+                (["--dims", "T=7"], "the graph has no dimension T; its dimensions: B, S, for example --dims B=7"),
+                (["--dims", "B=1000000000,S=1000000000000", "--set", "square=1,scale=1"], "is too large"),
+                ([*VALUES, "--inputs=precise"], "--inputs: 'precise' is none of: exact, hard:huge, hard:mixed,"),
+                ([*VALUES, "--check=foo"], "--check: 'foo' is none of: both, declared, eager, exact, none"),
+                ([*VALUES, "--seed", "-1"], "--seed: expected a number from 0"),
+                ([*VALUES, "--seed", "1" * 30], "--seed: expected a number from 0"),
+                ([*VALUES, "--bogus"], "--bogus"),
                 ([*VALUES, "--set", "other=1"], "no parameter other"),
                 ([*VALUES, "--inputs=exact", "--check=eager"], "every bit"),
                 ([*VALUES, "--check=sometimes"], "--check"),
@@ -235,11 +272,35 @@ class KernelRun(unittest.TestCase):
                 ([*VALUES, "--tolerance", "1,2"], "ATOL,RTOL,MATCH"),
                 ([*VALUES, "--cases", "x.json"], "leave --dims and --set out")):
             self.fails(expected, *arguments)
+            self.assertTrue(self.run_(*arguments)[2].startswith("kernel-run: "), arguments)
+        self.assertNotIn("->", self.passes("--help"))
         self.fails("unknown device 'gpu'", *VALUES, device="gpu")
         self.fails("unknown device 'cuda:x'", *VALUES, device="cuda:x")
 
+    def testSettingsOfTheEmulator(self):
+        for order in ("in-order", "inorder", "adversarial"):
+            self.passes(*VALUES, device="emulator", environment={"BACKFUSE_EMULATOR": "order=" + order})
+        for device in ("emulator", "auto"):
+            self.fails("BACKFUSE_EMULATOR: cannot use 'order=none': expected order=in-order|", *VALUES, device=device,
+                       environment={"BACKFUSE_EMULATOR": "order=none"})
+
+    def testCasesThatCannotBeRun(self):
+        """They are skipped with the reason, and nobody is told that the code is wrong."""
+        for dims, option, reason in (("N=7", "--inputs=exact", "no exact inputs: op 1 (Log"),
+                                     ("N=100000000000", "--seed=1", "needs at least 2000000000000 bytes of memory")):
+            file = self.path("o.json")
+            found, out, err = self.run_("--dims", dims, option, "--json", file, bundle=self.logs)
+            self.assertEqual(found, 2, out + err)
+            self.assertRegex(out, "- +skipped")
+            self.assertIn(reason, out)
+            self.assertTrue(out.endswith("0 passed, 0 failed, 1 skipped\n"), out)
+            with open(file) as opened:
+                document = json.load(opened)
+            self.assertEqual((document["failed"], document["skipped"]), (0, 1))
+            self.assertIn(reason, document["cases"][0]["error"])
+
     def testBundlesThatAreNone(self):
-        self.fails("No such file", *VALUES, bundle=self.path("none.bfb"), status=1)
+        self.fails("No such file", *VALUES, bundle=self.path("none.bfb"))
         with open(self.bundle, "rb") as file:
             content = bytearray(file.read())
         broken = self.path("broken.bfb")
@@ -248,7 +309,7 @@ class KernelRun(unittest.TestCase):
                                   "the bundle is damaged")):
             with open(broken, "wb") as file:
                 file.write(change)
-            self.fails(expected, *VALUES, bundle=broken, status=1)
+            self.fails(expected, *VALUES, bundle=broken)
 
     def testDigests(self):
         file = self.path("digests.json")
@@ -274,11 +335,35 @@ class KernelRun(unittest.TestCase):
         self.fails("leave --cases", *VALUES, "--compare-digests", file)
         self.fails("needs --device=emulator", *VALUES, "--ptx", self.dir.name)
 
+    def testReportsInJsonHaveStdoutForThemselves(self):
+        arguments = (*VALUES, "--inputs=exact", "--report=json")
+        for more, runs in (((), None), (("--repeat", "2"), 2)):
+            found, out, err = self.run_(*arguments, *more, device="emulator")
+            self.assertEqual(found, 0, out + err)
+            self.assertIn("1 passed, 0 failed", err)
+            document = json.loads(out)
+            self.assertEqual(len(document) if runs else None, runs)
+            for run in document if runs else [document]:
+                self.assertEqual([k["kernel"] for k in run["kernels"]], ["rows", "sums"])
+                self.assertEqual(run["plan"]["bytes"], 4 * 100 * 256 + 128)
+        out = self.passes(*VALUES, "--inputs=exact", "--report", device="emulator")
+        self.assertIn("report of kernel sums", out)
+        self.assertIn("1 passed, 0 failed", out)
+
     def testFilesThatCannotBeWritten(self):
         self.fails("cannot be written", *VALUES, "--json",
-                   self.path("no/such/o.json"), status=1)
-        self.fails("cannot be made", *VALUES, "--output-dir",
-                   self.bundle + "/out", status=1)
+                   self.path("no/such/o.json"))
+        self.fails("Is a directory", *VALUES, "--json", self.dir.name)
+        self.fails("cannot be written", *VALUES, "--digests", self.path("no/d.json"))
+        self.fails("cannot be made", *VALUES, "--output-dir", self.bundle + "/out")
+        # Before anything is run; what is there stays.
+        _, out, _ = self.run_(*VALUES, "--json", self.path("no/such/o.json"))
+        self.assertEqual(out, "")
+        with open(self.path("old.json"), "w") as file:
+            file.write("old")
+        self.fails("no dimension Q", *VALUES, "--dims", "Q=1", "--json", self.path("old.json"))
+        with open(self.path("old.json")) as file:
+            self.assertEqual(file.read(), "old")
 
 
 if __name__ == "__main__":

@@ -656,8 +656,10 @@ std::optional<int> backfuse::emu::parseJob(int argc, char **argv, Job &job) {
   app.add_flag("--list", job.list, "Lists kernels and their parameters");
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success &help) {
+    return app.exit(help);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    throw UsageError(error.what() + std::string(" (--help lists the options)"));
   }
   if (app.count("--report") && job.report.empty())
     job.report = "text";

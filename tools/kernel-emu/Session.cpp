@@ -133,7 +133,8 @@ static void printPtxError(const Job &job, const std::string &ptx,
 //===----------------------------------------------------------------------===//
 
 /// Whether `array` holds what it should; prints what differs.
-static bool compare(const Array &array, const unsigned char *bytes) {
+static bool compare(const Array &array, const unsigned char *bytes,
+                    std::FILE *out) {
   npy::Array file = npy::read(array.expected);
   std::optional<Element> type = elementOfDescr(file.descr);
   uint64_t elements = array.numBytes / elementBytes(*array.element);
@@ -168,9 +169,9 @@ static bool compare(const Array &array, const unsigned char *bytes) {
       first = i;
   }
   if (!differing) {
-    std::printf("%s: %llu elements as expected, largest error %g\n",
-                array.name.c_str(), static_cast<unsigned long long>(elements),
-                worst);
+    std::fprintf(out, "%s: %llu elements as expected, largest error %g\n",
+                 array.name.c_str(), static_cast<unsigned long long>(elements),
+                 worst);
     return true;
   }
   std::string index;
@@ -207,6 +208,8 @@ private:
   std::string ptx;
   nlohmann::json reports = nlohmann::json::array();
 
+  /// Where lines for people go: a report in JSON has stdout for itself.
+  std::FILE *lines() const { return job.report == "json" ? stderr : stdout; }
   int list(const emulator::Module &module) const;
   void chooseKernel(const emulator::Module &module);
   int runOnce(const Run &run);
@@ -316,7 +319,7 @@ bool Session::takeOutputs(Machine &machine,
       npy::write(array.output, descrOf(*array.element), array.shape,
                  bytes.data(), bytes.size());
     if (!array.expected.empty())
-      ok &= compare(array, bytes.data());
+      ok &= compare(array, bytes.data(), lines());
   }
   return ok;
 }
@@ -397,11 +400,11 @@ int Session::runOnce(const Run &run) {
                    job.shape.dynamicSmemBytes);
     return interruptFlag.load() ? interrupted : found;
   }
-  std::printf("%s (%s): %llu CTAs, %llu instructions of warps%s\n",
-              job.kernel.c_str(), name.c_str(),
-              static_cast<unsigned long long>(report.ctas),
-              static_cast<unsigned long long>(report.instructions),
-              job.options.checks ? ", checks silent" : "");
+  std::fprintf(lines(), "%s (%s): %llu CTAs, %llu instructions of warps%s\n",
+               job.kernel.c_str(), name.c_str(),
+               static_cast<unsigned long long>(report.ctas),
+               static_cast<unsigned long long>(report.instructions),
+               job.options.checks ? ", checks silent" : "");
   if (job.report == "text")
     std::fputs(tools::reportText(report).c_str(), stdout);
   return takeOutputs(machine, addresses) ? ran : found;

@@ -9,7 +9,7 @@
 using namespace backfuse;
 using namespace backfuse::run;
 
-void Device::printReports(bool) {
+void Device::collectReports(bool) {
   throw UsageError("--report needs --device=emulator, not " + name());
 }
 
@@ -52,6 +52,8 @@ static std::unique_ptr<Device> makeAutomaticDevice(const Bundle &bundle) {
 #if BACKFUSE_HAVE_EMULATOR
   try {
     device = makeEmulatorDevice(bundle, "");
+  } catch (const UsageError &) {
+    throw;
   } catch (const std::exception &error) {
     why += std::string("; ") + error.what();
   }

@@ -49,10 +49,15 @@ public:
   virtual void load(const reference::Problem &problem,
                     const Values &values) = 0;
   virtual bool repeatsInputs() const { return true; }
+  /// Whether load() takes memory of this machine for each tensor.
+  virtual bool copiesToHost() const { return false; }
   /// What run() does; none on a device that runs no plan.
   virtual std::optional<PlanSummary> plan() const = 0;
-  /// Prints what each kernel of the next runs does; only the emulator can.
-  virtual void printReports(bool asJson);
+  /// Prints what each kernel of the next runs does, or collects it as JSON;
+  /// only the emulator can.
+  virtual void collectReports(bool asJson);
+  /// What was collected, an object for each run.
+  virtual nlohmann::json reports() const { return nlohmann::json::array(); }
   /// Poisons outputs and workspace, runs, and waits.
   virtual void run() = 0;
   /// A part of an output.

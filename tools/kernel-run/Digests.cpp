@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -106,6 +107,21 @@ std::vector<Case> backfuse::run::readDigests(const std::string &path,
   }
 }
 
+void backfuse::run::requireWritable(const std::string &path) {
+  std::string temporary = path + ".part";
+  errno = 0;
+  bool good = std::ofstream(temporary, std::ios::binary).is_open();
+  std::string why = std::strerror(errno);
+  std::remove(temporary.c_str());
+  std::error_code error;
+  if (good && std::filesystem::is_directory(path, error)) {
+    good = false;
+    why = std::strerror(EISDIR);
+  }
+  if (!good)
+    throw UsageError(path + ": cannot be written: " + why);
+}
+
 void backfuse::run::writeWhole(const std::string &path,
                                const std::string &text) {
   std::string temporary = path + ".part";
@@ -125,9 +141,11 @@ void backfuse::run::writeDigests(const std::string &path,
                                  const std::vector<CaseResult> &results) {
   json cases = json::array();
   for (const CaseResult &result : results) {
-    if (!result.passed())
+    if (result.verdict() == Verdict::Failed ||
+        result.verdict() == Verdict::Skipped)
       throw Failure(path + " is not written: case " +
-                    std::to_string(result.problem.index) + " failed");
+                    std::to_string(result.problem.index) +
+                    (result.skipped ? " was skipped" : " failed"));
     cases.push_back({{"dims", result.problem.dims},
                      {"params", result.problem.params},
                      {"outputs", result.digests}});

@@ -33,11 +33,14 @@ std::vector<Case> readDigests(const std::string &path,
                               const Signature &signature,
                               reference::Inputs &inputs, uint64_t &seed);
 
-/// Writes the digests of `results`, whole or not at all. Every case must have
-/// run and passed.
+/// Writes the digests of `results`, whole or not at all. No case may have
+/// failed or been skipped.
 void writeDigests(const std::string &path, const Signature &signature,
                   reference::Inputs inputs, uint64_t seed,
                   const std::vector<CaseResult> &results);
+
+/// Whether writeWhole() could write there, before anything is run for it.
+void requireWritable(const std::string &path);
 
 /// Writes `text` to a file, whole or not at all.
 void writeWhole(const std::string &path, const std::string &text);

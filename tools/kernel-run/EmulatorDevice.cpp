@@ -46,13 +46,15 @@ public:
             {"sm_count", defaults.multiprocessors}};
   }
   void load(const reference::Problem &problem, const Values &values) override;
+  bool copiesToHost() const override { return true; }
   std::optional<PlanSummary> plan() const override {
     return summarise(*loadedPlan);
   }
-  void printReports(bool asJson) override {
-    reports = asJson ? Reports::Json : Reports::Text;
+  void collectReports(bool asJson) override {
+    reportKind = asJson ? Reports::Json : Reports::Text;
     defaults.profile = true;
   }
+  nlohmann::json reports() const override { return runReports; }
   void run() override;
   void read(size_t output, uint64_t firstByte, uint64_t numBytes,
             void *to) override;
@@ -82,11 +84,12 @@ private:
   std::vector<Buffer> inputs, outputs;
   Buffer workspace;
   uint64_t lastTag = 0x5eed;
-  enum class Reports { None, Text, Json } reports = Reports::None;
-  nlohmann::json jsonReports;
+  enum class Reports { None, Text, Json } reportKind = Reports::None;
+  nlohmann::json kernelReports; // of the current run
+  nlohmann::json runReports = nlohmann::json::array();
 
-  void printReport(const std::string &kernel, const emulator::Report &report);
-  void printPlan() const;
+  void addReport(const std::string &kernel, const emulator::Report &report);
+  void addPlan();
 };
 } // namespace
 
@@ -111,7 +114,8 @@ EmulatorDevice::EmulatorDevice(const Bundle &bundle, uint32_t target,
   defaults.multiprocessors = smCountOf(targetName);
   defaults.threads = std::max(1u, std::thread::hardware_concurrency());
   if (const char *text = std::getenv("BACKFUSE_EMULATOR"))
-    require(emulator::parseLaunchOptions(text, defaults), "BACKFUSE_EMULATOR");
+    if (emulator::Error error = emulator::parseLaunchOptions(text, defaults))
+      throw UsageError("BACKFUSE_EMULATOR: " + error.text());
   const auto *sources = flatBundle(bundle).targets()->Get(target)->modules();
   for (unsigned i = 0; sources && i < sources->size(); ++i) {
     modules.emplace_back();
@@ -261,38 +265,36 @@ void EmulatorDevice::runStep(const bf_step &step) {
   require(machine.launch(*modules[step.module_index], step.kernel, shape, args,
                          options, report),
           where);
-  printReport(step.kernel, report);
+  addReport(step.kernel, report);
 }
 
-void EmulatorDevice::printReport(const std::string &kernel,
-                                 const emulator::Report &report) {
-  if (reports == Reports::Text)
+void EmulatorDevice::addReport(const std::string &kernel,
+                               const emulator::Report &report) {
+  if (reportKind == Reports::Text)
     std::printf("report of kernel %s\n%s", kernel.c_str(),
                 tools::reportText(report).c_str());
-  if (reports == Reports::Json) {
+  if (reportKind == Reports::Json) {
     nlohmann::json entry = tools::reportJson(report);
     entry["kernel"] = kernel;
-    jsonReports.push_back(entry);
+    kernelReports.push_back(entry);
   }
 }
 
 /// What the plan knows of the same run: kernels do at least that much.
-void EmulatorDevice::printPlan() const {
+void EmulatorDevice::addPlan() {
   PlanSummary summary = summarise(*loadedPlan);
   uint64_t operations = 0;
   for (uint64_t rate : summary.operations)
     operations += rate;
-  if (reports == Reports::Text)
+  if (reportKind == Reports::Text)
     std::printf("plan: at least %llu bytes and %llu operations\n",
                 static_cast<unsigned long long>(summary.leastBytes),
                 static_cast<unsigned long long>(operations));
-  if (reports == Reports::Json)
-    std::printf("%s\n", nlohmann::json({{"kernels", jsonReports},
-                                        {"plan",
-                                         {{"bytes", summary.leastBytes},
-                                          {"operations", operations}}}})
-                            .dump(1)
-                            .c_str());
+  if (reportKind == Reports::Json)
+    runReports.push_back(
+        {{"kernels", kernelReports},
+         {"plan",
+          {{"bytes", summary.leastBytes}, {"operations", operations}}}});
 }
 
 void EmulatorDevice::run() {
@@ -300,10 +302,10 @@ void EmulatorDevice::run() {
     forget(output);
   forget(workspace);
   uint32_t numSteps = loadedPlan->info().num_steps;
-  jsonReports = nlohmann::json::array();
+  kernelReports = nlohmann::json::array();
   for (uint32_t i = 0; i < numSteps; ++i)
     runStep(loadedPlan->step(i));
-  printPlan();
+  addPlan();
   // Known with the emulator's checks on.
   for (const Buffer &output : outputs) {
     uint64_t unwritten =

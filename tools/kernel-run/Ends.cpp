@@ -35,8 +35,10 @@ EndsCheck::EndsCheck(const Bundle &bundle, const Signature &signature,
     : graph(*flatBundle(bundle).graph()), signature(signature) {
   repeated.dims = problem.dims;
   repeated.params = problem.params;
-  require(reference::makePeriodicInputs(graph, seed, repeated,
-                                        tokenDims(signature), period, inputs));
+  if (std::string error = reference::makePeriodicInputs(
+          graph, seed, repeated, tokenDims(signature), period, inputs);
+      !error.empty())
+    throw Impossible(error);
   repeated.inputs = inputs.tensors;
 }
 

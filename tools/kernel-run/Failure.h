@@ -18,6 +18,12 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A case cannot be run as asked, which says nothing about the code: it is
+/// skipped, and the exit status is 2.
+struct Impossible : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Throws a Failure if `error` is not empty (empty means success).
 inline void require(const std::string &error) {
   if (!error.empty())

@@ -49,7 +49,7 @@ static npy::Array readArray(const std::string &path) {
   try {
     return npy::read(path);
   } catch (const npy::NpyError &error) {
-    throw Failure(error.what());
+    throw UsageError(error.what());
   }
 }
 
@@ -58,8 +58,8 @@ reference::Tensor backfuse::run::readNpy(const std::string &path, DType dtype) {
   bool rounds =
       (dtype == DType::BF16 || dtype == DType::F16) && array.descr == "<f4";
   if (!rounds && !isStorageOf(array.descr, dtype))
-    throw Failure(path + ": has elements of type '" + array.descr +
-                  "', expected " + expectedDescr(dtype));
+    throw UsageError(path + ": has elements of type '" + array.descr +
+                     "', expected " + expectedDescr(dtype));
   reference::Tensor tensor(dtype, array.shape);
   if (!rounds) {
     std::copy(array.bytes.begin(), array.bytes.end(), tensor.bytes.begin());

@@ -11,7 +11,8 @@ struct Options {
   std::string bundle;
   std::string device = "auto";
   std::map<std::string, int64_t> dims;
-  std::map<std::string, double> params;
+  std::map<std::string, std::string> paramTexts; ///< of --set
+  std::map<std::string, double> params;          ///< the same, once parsed
   std::map<std::string, std::string> inputFiles;
   std::string outputDir;
   uint64_t seed = 0;

@@ -11,16 +11,25 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <unistd.h>
 
 using namespace backfuse;
 using namespace backfuse::run;
 using Clock = std::chrono::steady_clock;
 
+static Bundle loadBundle(const std::string &path) {
+  try {
+    return Bundle::load(path);
+  } catch (const Error &error) {
+    throw UsageError(error.what());
+  }
+}
+
 namespace {
 class Session {
 public:
   explicit Session(const Options &options)
-      : options(options), bundle(Bundle::load(options.bundle)),
+      : options(options), bundle(loadBundle(options.bundle)),
         signature(bundle) {}
 
   int run();
@@ -39,7 +48,12 @@ private:
   void describePlan(CaseResult &result) const;
   void measure(CaseResult &result);
   void writeOutputs(const std::vector<reference::Tensor> &outputs) const;
+  void prepareFiles() const;
+  uint64_t tensorBytes(const Case &source) const;
+  void requireMemory(const Case &source) const;
+  void parseParams();
   void writePtx(const std::string &directory) const;
+  void printReports() const;
   nlohmann::json environment() const;
   void progress(const char *what) const {
     if (showsProgress)
@@ -90,6 +104,12 @@ void Session::checkHardInputs() const {
       throw UsageError("--hard-inputs: the graph has no input " + name);
 }
 
+/// The texts of --set, as the graph's parameters have them.
+void Session::parseParams() {
+  for (const auto &[name, text] : options.paramTexts)
+    options.params[name] = signature.parseParam(name, text);
+}
+
 Case Session::caseFromOptions() const {
   Case problem;
   problem.dims = options.dims;
@@ -107,7 +127,8 @@ Case Session::caseFromOptions() const {
   }
   Values values = signature.values(problem.dims, problem.params);
   for (int64_t dim : values.dims)
-    problem.tokens *= dim;
+    if (__builtin_mul_overflow(problem.tokens, dim, &problem.tokens))
+      throw UsageError("--dims: the product of the dimensions is too large");
   problem.axes = problem.dims;
   problem.scalars = problem.params;
   return problem;
@@ -165,8 +186,13 @@ reference::Problem Session::makeProblem(const Case &source) const {
   reference::Problem problem;
   problem.dims = source.dims;
   problem.params = source.params;
-  require(reference::makeInputs(*flatBundle(bundle).graph(), options.inputs,
-                                options.seed, problem, options.hardInputs));
+  std::string error =
+      reference::makeInputs(*flatBundle(bundle).graph(), options.inputs,
+                            options.seed, problem, options.hardInputs);
+  // A property of the graph, not of what was compiled from it.
+  if (!error.empty() && options.inputs == reference::Inputs::Exact)
+    throw Impossible(error);
+  require(error);
   for (size_t i = 0; i < signature.inputs.size(); ++i) {
     auto file = options.inputFiles.find(signature.inputs[i].name);
     if (file != options.inputFiles.end())
@@ -194,12 +220,21 @@ void Session::describePlan(CaseResult &result) const {
   }
 }
 
+/// Refuses what cannot be written before anything is run for it.
+void Session::prepareFiles() const {
+  for (const std::string &file : {options.jsonFile, options.digestsFile})
+    if (!file.empty())
+      requireWritable(file);
+  std::error_code error;
+  if (!options.outputDir.empty())
+    std::filesystem::create_directories(options.outputDir, error);
+  if (error)
+    throw UsageError(options.outputDir +
+                     ": cannot be made: " + error.message());
+}
+
 void Session::writeOutputs(
     const std::vector<reference::Tensor> &outputs) const {
-  std::error_code error;
-  std::filesystem::create_directories(options.outputDir, error);
-  if (error)
-    throw Failure(options.outputDir + ": cannot be made: " + error.message());
   for (size_t i = 0; i < outputs.size(); ++i)
     writeNpy(options.outputDir + "/" + signature.outputs[i].name + ".npy",
              outputs[i]);
@@ -223,6 +258,45 @@ void Session::download(std::vector<reference::Tensor> &outputs,
                                    Signature::shape(output, values.dims));
     device->read(i, 0, outputs[i].bytes.size(), outputs[i].bytes.data());
   }
+}
+
+/// Bytes of the inputs and outputs; the largest number if they are not
+/// countable.
+uint64_t Session::tensorBytes(const Case &source) const {
+  uint64_t total = 0;
+  Values values = signature.values(source.dims, source.params);
+  for (const std::vector<bf_argument> *list :
+       {&signature.inputs, &signature.outputs})
+    for (const bf_argument &argument : *list) {
+      auto bytes = static_cast<uint64_t>(reference::bytesPerElement(
+          static_cast<bundle::DType>(argument.dtype)));
+      for (int64_t extent : Signature::shape(argument, values.dims))
+        if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(extent),
+                                   &bytes))
+          return UINT64_MAX;
+      if (__builtin_add_overflow(total, bytes, &total))
+        return UINT64_MAX;
+    }
+  return total;
+}
+
+/// Refuses what this machine cannot hold, before it tries.
+void Session::requireMemory(const Case &source) const {
+  uint64_t tensors = tensorBytes(source), needed = tensors;
+  if (device->copiesToHost() && __builtin_mul_overflow(tensors, 2, &needed))
+    needed = UINT64_MAX;
+  uint64_t present = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                     static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (needed <= present)
+    return;
+  throw Impossible(
+      "needs at least " +
+      (needed == UINT64_MAX ? "2^64" : std::to_string(needed)) +
+      " bytes of memory for its inputs and outputs" +
+      (device->copiesToHost() ? ", each held twice" : "") +
+      ", and this machine has " + std::to_string(present) +
+      ": choose smaller dimensions (or, on a GPU, --inputs=exact --ends N, "
+      "which holds only a part)");
 }
 
 /// Huge problems: inputs that repeat, outputs compared in windows.
@@ -286,6 +360,7 @@ CaseResult Session::runCase(const Case &source) {
     if (options.ends && source.tokens > 0) {
       runEnds(result);
     } else {
+      requireMemory(source);
       progress("making inputs");
       reference::Problem problem = makeProblem(source);
       device->load(problem, signature.values(source.dims, source.params));
@@ -294,6 +369,13 @@ CaseResult Session::runCase(const Case &source) {
     }
   } catch (const UsageError &) {
     throw;
+  } catch (const Impossible &error) {
+    result.error = error.what();
+    result.skipped = true;
+  } catch (const std::bad_alloc &) {
+    result.error = "out of memory: its tensors alone have " +
+                   std::to_string(tensorBytes(source)) + " bytes";
+    result.skipped = true;
   } catch (const std::exception &error) {
     result.error = error.what();
   }
@@ -336,7 +418,7 @@ void Session::writePtx(const std::string &directory) const {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error)
-    throw Failure(directory + ": cannot be made: " + error.message());
+    throw UsageError(directory + ": cannot be made: " + error.message());
   size_t written = 0;
   for (uint32_t t = 0; t < bundle.info().num_targets; ++t) {
     const auto *modules = flatBundle(bundle).targets()->Get(t)->modules();
@@ -352,6 +434,14 @@ void Session::writePtx(const std::string &directory) const {
     throw Failure("the bundle has no PTX: compile it without --strip-ptx");
 }
 
+/// All that the emulator did, as one document: an object for each run, in an
+/// array if there can be several.
+void Session::printReports() const {
+  nlohmann::json reports = device->reports();
+  bool single = total == 1 && options.repeat == 1 && reports.size() == 1;
+  std::printf("%s\n", (single ? reports[0] : reports).dump(1).c_str());
+}
+
 int Session::run() {
   if (options.list) {
     printBundle(bundle);
@@ -362,10 +452,12 @@ int Session::run() {
     return 0;
   }
   checkHardInputs();
+  parseParams();
+  prepareFiles();
   std::vector<Case> cases = chooseCases();
   device = makeDevice(options.device, bundle, options.ptxDir);
   if (!options.emulatorReport.empty())
-    device->printReports(options.emulatorReport == "json");
+    device->collectReports(options.emulatorReport == "json");
   if (options.bench && !device->canBench())
     throw UsageError("--bench needs a GPU: device " + device->name() +
                      " has no times");
@@ -373,20 +465,25 @@ int Session::run() {
     throw UsageError("--ends needs a device that runs kernels, not " +
                      device->name());
   Report report(options, signature, cases);
-  std::printf("graph %s on %s\n", signature.graph.c_str(),
-              device->name().c_str());
+  std::fprintf(Report::tableOf(options), "graph %s on %s\n",
+               signature.graph.c_str(), device->name().c_str());
   report.printHeader();
   std::vector<CaseResult> results;
   total = cases.size();
   showsProgress = total > 1;
-  bool allPassed = true;
+  bool anyFailed = false, anySkipped = false, anyUnchecked = false;
   for (const Case &problem : cases) {
     current = results.size() + 1;
     results.push_back(runCase(problem));
     report.printRow(results.back());
-    allPassed &= results.back().passed();
+    Verdict verdict = results.back().verdict();
+    anyFailed |= verdict == Verdict::Failed;
+    anySkipped |= verdict == Verdict::Skipped;
+    anyUnchecked |= verdict == Verdict::Unchecked;
   }
   report.printSummary(results);
+  if (options.emulatorReport == "json")
+    printReports();
   if (copyBytesPerSecond)
     std::fprintf(stderr, "kernel-run: copy %.2f TB/s\n",
                  copyBytesPerSecond * 1e-12);
@@ -395,7 +492,7 @@ int Session::run() {
   if (!options.digestsFile.empty())
     writeDigests(options.digestsFile, signature, options.inputs, options.seed,
                  results);
-  return allPassed ? 0 : 1;
+  return anyFailed ? 1 : anySkipped ? 2 : anyUnchecked ? 3 : 0;
 }
 
 int backfuse::run::runSession(const Options &options) {

@@ -2,6 +2,9 @@
 // Part of Backfuse, under the Apache License v2.0 with LLVM Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Signature.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 using namespace backfuse;
 using namespace backfuse::run;
 
@@ -40,19 +43,22 @@ static std::string joined(const std::vector<std::string> &names) {
 Values Signature::values(const std::map<std::string, int64_t> &given,
                          const std::map<std::string, double> &set) const {
   Values result;
-  std::vector<std::string> paramNames;
-  std::map<std::string, int64_t> unusedDims = given;
-  std::map<std::string, double> unusedParams = set;
+  // What there is not first: it stands where something else is missing.
+  for (const auto &[name, value] : given)
+    if (std::find(dims.begin(), dims.end(), name) == dims.end())
+      throw UsageError("the graph has no dimension " + name +
+                       "; its dimensions: " + joined(dims) +
+                       (dims.empty() ? ""
+                                     : ", for example --dims " + dims[0] + "=" +
+                                           std::to_string(value)));
   for (const std::string &dim : dims) {
     auto found = given.find(dim);
     if (found == given.end())
       throw UsageError("dimension " + dim + " has no value: give --dims " +
                        dim + "=N");
     result.dims.push_back(found->second);
-    unusedDims.erase(dim);
   }
   for (const bf_argument &param : params) {
-    paramNames.push_back(param.name);
     auto found = set.find(param.name);
     if (found == set.end())
       throw UsageError(std::string("parameter ") + param.name +
@@ -62,16 +68,35 @@ Values Signature::values(const std::map<std::string, int64_t> &given,
       throw UsageError(std::string("parameter ") + param.name +
                        " is a bool: expected true or false");
     result.params.push_back(found->second);
-    unusedParams.erase(param.name);
   }
-  if (!unusedDims.empty())
-    throw UsageError("the graph has no dimension " + unusedDims.begin()->first +
-                     "; its dimensions: " + joined(dims));
-  if (!unusedParams.empty())
-    throw UsageError("the graph has no parameter " +
-                     unusedParams.begin()->first +
-                     "; its parameters: " + joined(paramNames));
+  for (const auto &[name, value] : set)
+    (void)param(name);
   return result;
+}
+
+const bf_argument &Signature::param(const std::string &name) const {
+  std::vector<std::string> names;
+  for (const bf_argument &param : params) {
+    if (name == param.name)
+      return param;
+    names.push_back(param.name);
+  }
+  throw UsageError("the graph has no parameter " + name +
+                   "; its parameters: " + joined(names));
+}
+
+double Signature::parseParam(const std::string &name,
+                             const std::string &text) const {
+  bool isBool = param(name).dtype == BF_I1;
+  if (isBool && (text == "true" || text == "false"))
+    return text == "true";
+  char *end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end || (isBool && value != 0 && value != 1))
+    throw UsageError("--set " + name + ": expected " +
+                     (isBool ? "true or false" : "a number") + ", got '" +
+                     text + "'");
+  return value;
 }
 
 void Signature::inferDims(const bf_argument &argument,

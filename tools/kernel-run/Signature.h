@@ -32,6 +32,10 @@ struct Signature {
   /// with the type or with what is known.
   void inferDims(const bf_argument &argument, const std::vector<int64_t> &shape,
                  std::map<std::string, int64_t> &known) const;
+  /// A parameter's value: true or false for a bool, else a number.
+  double parseParam(const std::string &name, const std::string &text) const;
+  /// The parameter of that name; a UsageError if there is none.
+  const bf_argument &param(const std::string &name) const;
   /// "tensor<B x S x 768 x bf16>"
   std::string typeText(const bf_argument &argument) const;
 };
