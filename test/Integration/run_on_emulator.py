@@ -51,6 +51,7 @@ CUT_EXTENTS = [264, 520, 776, 1032]
 TOKENS = [1, 131]
 BLACKWELL = "sm_100f"
 BLACKWELL_TOKENS = [1, 129]
+AWKWARD_TOKENS = [1, 33, 129, 257]
 BLACKWELL_TOKENS_LONG = [1, 7, 127, 129, 300, 513]
 # With tiles of each width below; adversarial seeds at these.
 BLACKWELL_TILE_TOKENS = [129, 300]
@@ -66,8 +67,9 @@ SCHEDULES_CUT_TOKENS = 259
 # The rows of a tile on Hopper.
 TILE_ROWS = 128
 # What --only chooses from.
-PARTS = ["hopper-founding", "hopper-cut", "hopper-first", "hopper-epilogues", "hopper-schedules", "functions",
-         "blackwell-full", "blackwell-pairs", "blackwell-singles", "blackwell-cut", "blackwell-epilogues"]
+PARTS = ["hopper-founding", "hopper-cut", "hopper-first", "hopper-graphs", "hopper-epilogues", "hopper-schedules", "functions",
+         "blackwell-full", "blackwell-pairs", "blackwell-singles", "blackwell-cut", "blackwell-graphs",
+         "blackwell-epilogues"]
 # Those that run with --long only, unless named.
 LONG_PARTS = ["hopper-schedules", "blackwell-singles", "blackwell-epilogues"]
 # The functions and the cases of the digests that run without --long.
@@ -386,6 +388,18 @@ class Tests:
                 self.emulate(f"{graph['name']} {' '.join(graph['functions'])} on {target}", bundle,
                              ["--cases", re.sub(r"\.mlir$", ".json", source), *kind], target=target)
 
+    def awkwardGraph(self, source):
+        """A graph that once went wrong, on few multiprocessors."""
+        name = os.path.basename(source)[:-5]
+        parts = {part: target for part, target in (("hopper-graphs", "sm_90a"), ("blackwell-graphs", BLACKWELL)) if self.wants(part)}
+        with self.during(next(iter(parts))):
+            bundle = self.compile(source, name, targets=",".join(parts.values()))
+        for part, target in parts.items() if bundle else []:
+            with self.during(part):
+                for tokens in AWKWARD_TOKENS:
+                    self.emulate(f"{name} T={tokens} on {target}", bundle, ["--dims", f"T={tokens}", "--inputs=exact"],
+                                 f"order=adversarial,seed={tokens},sms=4", target=target)
+
     def jobs(self):
         """What to run, several at a time: parts, function and arguments."""
         count = 20 if self.options.long else 3
@@ -408,6 +422,8 @@ class Tests:
             for precision in precisions:
                 yield ["hopper-schedules"], self.schedules, name, precision, False
         yield ["hopper-first"], self.firstGraph
+        for source in sorted(glob.glob(os.path.join(ROOT, "test", "Integration", "graphs", "*.mlir"))):
+            yield ["hopper-graphs", "blackwell-graphs"], self.awkwardGraph, source
         for graph in manifest["graphs"]:
             yield ["hopper-epilogues", "blackwell-epilogues"], self.randomEpilogue, graph
 

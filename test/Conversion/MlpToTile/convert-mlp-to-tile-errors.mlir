@@ -199,6 +199,27 @@ mlp.graph @g(%x: tensor<?x320xbf16, #mlp.dims<T, _>> "x", %w: tensor<320x192xbf1
 
 // -----
 
+// A stage passes the sum task once: it cannot add up both operands.
+mlp.graph @g(%x: tensor<?x320xbf16, #mlp.dims<T, _>> "x", %y: tensor<?x192xbf16, #mlp.dims<T, _>> "y") {
+  %g, %s, %t = mlp.launch attributes {tile.slots = 7, tile.slot_bytes = 32768} -> tensor<320x192xbf16>, tensor<320xf32>, tensor<192xf32> {
+    // expected-error @below {{sums operands of one product twice, which is not built yet; leave one sum to another graph}}
+    %a, %b, %c = mlp.fused m = 320, n = 192
+        acc0 += %x[k, m] * %y[k, n] over k = T : tensor<?x320xbf16, #mlp.dims<T, _>>, tensor<?x192xbf16, #mlp.dims<T, _>>
+        sum_k a0
+        sum_k b0
+        schedule = #tile.schedule<tile = [128, 128, 64], cost = 2, order = 0>
+        -> tensor<320x192xbf16>, tensor<320xf32>, tensor<192xf32> {
+    ^bb0(%acc: f32):
+      %0 = arith.truncf %acc : f32 to bf16
+      mlp.fused_yield store %0 : bf16
+    }
+    mlp.launch_yield %a, %b, %c : tensor<320x192xbf16>, tensor<320xf32>, tensor<192xf32>
+  }
+  mlp.output %g "g", %s "s", %t "t" : tensor<320x192xbf16>, tensor<320xf32>, tensor<192xf32>
+}
+
+// -----
+
 // Contractions of different lengths.
 mlp.graph @g(%x: tensor<?x320xbf16, #mlp.dims<T, _>> "x", %w: tensor<320x192xbf16> "w", %v: tensor<?x64xbf16, #mlp.dims<T, _>> "v", %u: tensor<64x192xbf16> "u") {
   %y = mlp.launch attributes {tile.slots = 7, tile.slot_bytes = 32768} -> tensor<?x192xbf16, #mlp.dims<T, _>> {
