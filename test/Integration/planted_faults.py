@@ -41,7 +41,7 @@ GRAPHS = [("ssm_gate_backward", "B=1,S=195", "use_silu_gate=true", 5),
 SCHEDULES = {"ssm_gate_backward": (128, [1, 3]), "mlp_gelu_backward": (64, [1, 2, 1, 3])}
 # Values and multiprocessors for what is not found with the first ones: more units
 # for each CTA, and in another deal.
-OTHER_SIZES = {"ssm_gate_backward": [("B=1,S=195", 4), ("B=1,S=323", 7)],
+OTHER_SIZES = {"ssm_gate_backward": [("B=1,S=195", 4), ("B=1,S=323", 7), ("B=1,S=1667", 5)],
                "mlp_gelu_backward": [("S=131", 5), ("S=259", 7)]}
 QUICK_GRAPHS = ["ssm_gate_backward", "shifted_sum"]
 # Where a fault is not looked for in every graph. In the founding ones rows beyond
