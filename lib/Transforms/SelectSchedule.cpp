@@ -101,11 +101,13 @@ static Choice chooseSplits(mlp::GraphOp graph, unsigned index,
       if (fused.getNumAccumulators() > 1)
         continue; // splits of several accumulators are not built
       for (int64_t split : {1, 2, 3, 4, 8}) {
+        if (split == best.splits[i])
+          continue;
         Choice other = best;
         other.splits[i] = split;
         other.microseconds =
             predict(graph, config, rates, tokens, other.splits);
-        // Fewer for less than 3 % more: a split costs workspace.
+        // More only for a gain of 3 %: a split costs workspace.
         bool isMore = split > best.splits[i];
         if (other.microseconds < (isMore ? 0.97 : 1) * best.microseconds) {
           best = other;
